@@ -1,4 +1,4 @@
-"""Every output of every command, alone, by a Python program, in three shards and on a cluster: the same."""
+"""Outputs and messages of every command alone, by a program, in three shards and on a cluster: the same."""
 
 import gzip
 import io
@@ -15,6 +15,7 @@ from cluster import nearby
 from cluster.nearby import CONTIGS, body_of, reads
 from output_of import bgzf
 from pyarrow import parquet
+from texts import random_letters
 
 from fmx.cli import dispatch
 from fmx.cli.main import fmx
@@ -48,6 +49,9 @@ CASES = {
     "range": (["search", *X, "r.fq", "r.fq.gz", "--skip", "17", "--first", "133"], "out.sam", TOLD | REPORTS),
     "range of gzip": (["search", *X, "whole.fq.gz", "r.fq", "--skip", "130"], "out.sam", {}),
     "range behind the end": (["search", *X, "r.fq", "--skip", "1000"], "out.sam", COUNTS | REPORTS),
+    "strange reads": (["search", *X, "strange.fq", "--forward-only"], "out.sam", {}),
+    "strange patterns": (["locate", *X, "strange.fq"], "out.tsv", {}),
+    "strange samples": (["count", "-l", "guides.csv", "--offset", "0", "strange.fq"], "out.tsv", {}),
     "comments": (["search", *X, "comments.fq", "-C"], "out.bam", HTML),
     "range of pairs": (["search", *X, *PAIRS, "--skip", "41", "--first", "57"], "out.sam", {"--al": "al.fq"}),
     "range of pairs, first": (["search", *X, *PAIRS, "--first", "29"], "out.sam", {}),
@@ -119,6 +123,8 @@ def home(tmp_path_factory):
         (folder / f"{name}.fq").write_bytes(cases.fastq(its))
     (folder / "comments.fq").write_bytes(cases.fastq([(f"{name} XT:Z:{name}", x) for name, x in few]))
     (folder / "none.fa").touch()
+    strange = [(f"r{i}", random_letters(40, i) if i % 3 else "N" * 40) for i in range(120)]
+    (folder / "strange.fq").write_bytes(cases.fastq(strange))
     both = [read for pair in zip(few, mates, strict=True) for read in pair]
     (folder / "both.fq").write_bytes(cases.fastq(both))
     (folder / "r.fq.gz").write_bytes(bgzf(cases.fastq(few), 1500))
@@ -183,6 +189,22 @@ def written(folder) -> dict:
     return {path.name: content(path) for path in folder.iterdir()}
 
 
+PACE = (
+    r"; (\d shards?, [0-9.]+ s of computing time|(\d+ shards?, )?[0-9.]+ s( [(].*[)])?(, [0-9,.]+ \w+/s"
+    "( without compiling)?)?)$"
+)
+STEP = (
+    r"fmx: compiling |fmx: \d+ shards? on the cluster at|\d:\d\d|: \d.\d s$|of them distinct$|more than once,"
+)
+
+
+def said(result) -> list:
+    """The lines on standard error, without those of steps, and without how long it took, which one tells."""
+    lines = [line for line in result.err.splitlines() if not re.search(STEP, line)]
+    assert sum(bool(re.search(PACE, line)) for line in lines) == 1, lines
+    return [re.sub(PACE, "", line) for line in lines]
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_all_ways_to_do_a_job_write_the_same(name, home, command, monkeypatch, tmp_path):
     monkeypatch.chdir(home)
@@ -193,13 +215,14 @@ def test_all_ways_to_do_a_job_write_the_same(name, home, command, monkeypatch, t
         folder.mkdir(exist_ok=True)
         places = ["-o", folder / output] if output else []
         places += [word for option, path in beside.items() for word in (option, folder / path)]
-        done = command(*words, "-q", *places)
+        done = command(*words, *places)
         assert done.code == 0, done.err
+        return said(done)
 
     seen, run_job = [], dispatch.run
     with monkeypatch.context() as patched:
         patched.setattr(dispatch, "run", lambda job, *rest: seen.append(job) or run_job(job, *rest))
-        run(tmp_path / "alone", *arguments, "-t", "2")
+        told = run(tmp_path / "alone", *arguments, "-t", "2")
     expected = written(tmp_path / "alone")
     assert len(expected) >= bool(output) + len(beside) + ("--sort" in arguments)
     for path in (tmp_path / "alone").iterdir():
@@ -213,16 +236,17 @@ def test_all_ways_to_do_a_job_write_the_same(name, home, command, monkeypatch, t
     assert written(tmp_path / "alone") == expected
     kind = [] if not output or "--format" in arguments else kind_of(arguments, output)
     for i in (1, 2, 3):
-        told = [word for option, path in beside.items() for word in (option, path)]
-        done = command(*arguments, *kind, "-q", "-t", i, "--shard", f"{i}/3", "-o", tmp_path / "d", *told)
+        more = [word for option, path in beside.items() for word in (option, path)]
+        done = command(*arguments, *kind, "-q", "-t", i, "--shard", f"{i}/3", "-o", tmp_path / "d", *more)
         assert done.code == 0, done.err
-    run(tmp_path / "merged", "merge", tmp_path / "d", *([] if output else ["-o", os.devnull]))
+    merge = ["merge", tmp_path / "d", *([] if output else ["-o", os.devnull])]
+    assert run(tmp_path / "merged", *merge) == told
     assert written(tmp_path / "merged") == expected
     if output and arguments[0] in ("search", "locate") and "npz" not in output:
         files = [tmp_path / "d" / f"000{i}-of-0003" / "output" for i in (1, 2, 3)]
         of_shards = [record for path in files for record in records_of(path)]
         assert sorted(of_shards) == sorted(records_of(tmp_path / "merged" / output))
-    run(tmp_path / "cluster", *arguments, "-t", "2", *near)
+    assert run(tmp_path / "cluster", *arguments, "-t", "2", *near) == told
     assert written(tmp_path / "cluster") == expected
 
 

@@ -84,13 +84,6 @@ _EXAMPLES = "\nExamples:\n"  # in a docstring: the rest is examples, one command
 class Command(click.Command):
     """A command with help in groups, which refuses repeated options."""
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        for param in self.params:
-            if isinstance(param, click.Option) and param.show_default is None:
-                param.show_default = True
-        self.params.append(help_all(self.params))
-
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, then the options under their headings; rare ones only for --help-all."""
         with formatter.section("Examples"):
@@ -108,11 +101,8 @@ class Command(click.Command):
         """Return {heading: its visible options}, in order; ``has_rare``: include rarely used options."""
         by_heading: dict[str, list[click.Option]] = {}
         for param in self.get_params(ctx):
-            if (
-                isinstance(param, click.Option)
-                and not param.hidden
-                and (has_rare or not getattr(param, "is_rare", False))
-            ):
+            is_shown = has_rare or not getattr(param, "is_rare", False)
+            if isinstance(param, click.Option) and is_shown and not param.hidden:
                 by_heading.setdefault(getattr(param, "heading", GENERAL), []).append(param)
         by_heading[GENERAL] = by_heading.pop(GENERAL)  # moved to the end; always there, as it has --help
         return by_heading
@@ -200,7 +190,10 @@ def command(function: Callable[[SimpleNamespace], Any]) -> click.Command:
         return function(SimpleNamespace(**args))
 
     text, _, examples = inspect.cleandoc(function.__doc__ or "").partition(_EXAMPLES)
-    return click.command(cls=Command, help=text.rstrip(), epilog=inspect.cleandoc(examples) or None)(call)
+    make = click.command(cls=Command, help=text.rstrip(), epilog=inspect.cleandoc(examples) or None)
+    new_command = make(call)
+    new_command.params.append(help_all(new_command.params))
+    return new_command
 
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]

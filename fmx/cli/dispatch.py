@@ -13,7 +13,7 @@ from ..input.streams import STANDARD
 from ..jobs import Cache, Context, Job, run
 from ..machines.progress import Progress
 from .command import TYPED
-from .options import plain, resources_of, values_of
+from .options import plain, refuse, resources_of
 
 
 def run_jobs(
@@ -26,24 +26,22 @@ def run_jobs(
     byte)`` refuses an input.  Raises UsageError, FmxError.
     """
     resources, shard, scheduler, file = resources_of(args), args.shard, args.scheduler, args.scheduler_file
-    if shard and (scheduler or file):
-        raise click.UsageError("give only one of --shard and --scheduler: a cluster run makes its own shards")
-    if scheduler and file:
-        raise click.UsageError("give only one of --scheduler and --scheduler-file")
-    places = [{"-o": job.output.path} if shard else job.output.places for job in jobs]
-    inputs = dict.fromkeys(path for job in jobs for path in job.inputs)
-    written = [item for of_job in places for item in of_job.items()]
-    others = list(filter(None, tables))
-    check_clashes([*inputs, *others], written, jobs[0].index_paths)
-    for path in inputs:
-        look_at(path, check)
-    for path in others:
-        look_at(path, None)
+    what = "give only one of --shard and --scheduler: a cluster run makes its own shards"
+    refuse((shard and (scheduler or file), what))
+    refuse((scheduler and file, "give only one of --scheduler and --scheduler-file"))
+    inputs = dict.fromkeys((path for job in jobs for path in job.inputs), check)
+    inputs |= dict.fromkeys(filter(None, tables))
+
+    def refuse_clashes(jobs: Sequence[Job]) -> None:
+        places = [{"-o": job.output.path} if shard else job.output.places for job in jobs]
+        check_clashes(inputs, [item for of_job in places for item in of_job.items()], jobs[0].index_paths)
+
+    refuse_clashes(jobs)
+    for path, of_input in inputs.items():
+        look_at(path, of_input)
     progress, cache = Progress(args.quiet, warns=True), Cache()
     with_targets = [job.with_targets(Context(resources, progress, cache)) for job in jobs]
-    if with_targets != [*jobs] and not shard:
-        written = [item for job in with_targets for item in job.output.places.items()]
-        check_clashes([*inputs, *others], written, jobs[0].index_paths)
+    refuse_clashes(with_targets)
     for job in with_targets:
         folder = None  # for the shards of a cluster run, beside the first output that is a regular file
         for path in filter(None, job.output.places.values()):
@@ -65,11 +63,11 @@ def run_jobs(
             if shard:
                 from ..jobs.shard import ShardRun
 
-                context, values = click.get_current_context(), {}
-                for each, value in values_of(context).items():
-                    is_parsed = isinstance(value, tuple) and not each.multiple
-                    values[each.opts[0]] = plain(context.meta[TYPED][each.name] if is_parsed else value)
-                part = ShardRun(shard[0], shard[1], str(job.output.path), options=values)
+                context = click.get_current_context()
+                names = {each.name: each.opts[0] for each in context.command.params if each.opts[0][0] == "-"}
+                typed = context.meta[TYPED]
+                typed = {name: plain(typed[each]) for each, name in names.items() if each in typed}
+                part = ShardRun(shard[0], shard[1], str(job.output.path), options=typed)
             run(job, resources, progress, part, cache)
 
 

@@ -244,13 +244,6 @@ def refuse_same_mates(mates1: Sequence[str], mates2: Sequence[str], advice: str 
             raise click.UsageError(f"-1 {one} and -2 {two} are the same file{advice}")
 
 
-def values_of(context: click.Context) -> dict[click.Parameter, Any]:
-    """Return the values of a command's options, by option."""
-    params = context.params
-    return {each: params[each.name] for each in context.command.params
-            if each.name in params and each.opts[0][0] == "-"}  # fmt: skip
-
-
 def plain(value: Any) -> Any:
     """Return the value of an option as a JSON type."""
     if isinstance(value, tuple | list):
@@ -270,10 +263,9 @@ def resources_of(args: Any) -> "Resources":
     """Return cores and GPUs.  Raises UsageError for an option for GPUs with --engine cpu."""
     values, engine = vars(args), vars(args).get("engine", "cpu")
     device, gpus, gpu_memory = (values.get(name) for name in ("device", "gpus", "gpu_memory"))
-    for name, value in {"--device": device, "--gpus": gpus, "--gpu-memory": gpu_memory}.items():
-        if value is not None and engine == "cpu":
-            advice = f"use --engine cuda or auto, or omit {name}"
-            raise click.UsageError(f"{name} has no effect with --engine cpu: {advice}")
+    what = "has no effect with --engine cpu: use --engine cuda or auto, or omit"
+    for_gpus = {"--device": device, "--gpus": gpus, "--gpu-memory": gpu_memory}
+    refuse(*((engine == "cpu" and for_gpus[name] is not None, f"{name} {what} {name}") for name in for_gpus))
     from ..jobs import Resources
     from ..machines.places import Device
 
@@ -454,9 +446,6 @@ _LIBRARIES = ("numpy", "numba", "llvmlite", "numba-cuda", "cuda-bindings")
 
 def reporting(kinds: Sequence[str]) -> Decorator:
     """Return --report, for reports of these kinds; two of the same kind are refused."""
-    in_words = {"JSON": ".json", "HTML": ".html", "MULTIQC": f"{MULTIQC} (for MultiQC)",
-                "TSV": ".tsv (one line per sample of fmx count)"}  # fmt: skip
-    *most, last = [words for kind, words in in_words.items() if kind in kinds]
 
     def files(_: click.Context, param: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
         for path in paths:
@@ -469,18 +458,21 @@ def reporting(kinds: Sequence[str]) -> Decorator:
 
     return click.option(
         "--report", "reports", type=click.Path(), multiple=True, metavar="FILE", callback=files,
-        help=f"Write a report to FILE, whose name ends with {', '.join(most)} or {last}; may be repeated.",
+        help=f"Write a report to FILE, whose name ends with {_ends_of(kinds)}; may be repeated.",
     )  # fmt: skip
+
+
+def _ends_of(kinds: Sequence[str]) -> str:
+    words = {"JSON": ".json", "HTML": ".html", "MULTIQC": f"{MULTIQC} (for MultiQC)",
+             "TSV": ".tsv (one line per sample of fmx count)"}  # fmt: skip
+    *most, last = [words[kind] for kind in words if kind in kinds]
+    return f"{', '.join(most)} or {last}"
 
 
 def wrong_kind(path: str, kinds: Sequence[str], of: str = "") -> str:
     """Return why a report of this name is not of one of these kinds; "" if it is."""
-    if report.kind_of(path) in kinds:
-        return ""
-    ends = [end for end, kind in report.SUFFIXES.items() if kind in kinds and not end.endswith(MULTIQC)]
-    words = f"{', '.join(ends[:-1])} or {ends[-1]}"
-    words += f", or with {MULTIQC} for MultiQC" if "MULTIQC" in kinds else ""
-    return f"the name of a report{f' of fmx {of}' if of else ''} must end with {words}"
+    what = f"the name of a report{f' of fmx {of}' if of else ''} must end with {_ends_of(kinds)}"
+    return "" if report.kind_of(path) in kinds else what
 
 
 def report_of(
@@ -507,7 +499,9 @@ def report_of(
         "versions": versions,
         "machine": {"system": platform.platform(), "processor": processor, "cores": os.cpu_count()},
         "options": {
-            max(each.opts, key=len).lstrip("-"): plain(value) for each, value in values_of(context).items()
+            max(each.opts, key=len).lstrip("-"): plain(context.params[each.name])
+            for each in context.command.params
+            if each.name in context.params and each.opts[0][0] == "-"
         },
         "inputs": [
             {"path": shown(str(path)), "bytes": os.path.getsize(path) if os.path.isfile(path) else None}

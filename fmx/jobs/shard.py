@@ -282,10 +282,8 @@ _OF_PLACES = {  # options that do not change what a shard contains, or that the 
 
 
 def _as_typed(name: str, value: Any) -> str:
-    if value is None or value is False or value == []:
-        return f"without {name}"
-    if value is True:
-        return f"with {name}"
+    if not value or value is True:
+        return f"{'with' if value else 'without'} {name}"
     each = value if isinstance(value, list) else [value]
     return f"with {brief(' '.join(f'{name} {item}' for item in each))}"
 
@@ -296,10 +294,12 @@ def differing(one: Manifest, run: dict, options: dict, places: tuple[str, str]) 
     ``options``: {option: value} of the other; ``places``: where the options of each were given.
     """
     differs = difference(one.run, run)
-    names = sorted(one.options.keys() & options.keys() - _OF_PLACES) if differs[:7] == "options" else []
-    names = [name for name in names if one.options[name] != options[name]]
+    names = []
+    if one.options and options and differs.startswith("options"):
+        names = sorted({*one.options, *options} - _OF_PLACES)
+        names = [name for name in names if one.options.get(name) != options.get(name)]
     both = zip((one.options, options), places, strict=True)
-    typed = [f"{', '.join(_as_typed(name, of[name]) for name in names)} {place}" for of, place in both]
+    typed = [f"{', '.join(_as_typed(name, of.get(name)) for name in names)} {place}" for of, place in both]
     return "; ".join(typed) if names else differs
 
 

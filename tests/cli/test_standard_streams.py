@@ -204,14 +204,13 @@ BINARY = [
 
 
 @pytest.fixture
-def shards(folder):
+def shards(folder, command):
     """An index, reads, a library, and the one shard of a search for BAM."""
     (folder / "ref.fa").write_bytes(b">a\nACGTACGGTACGTTACGATCGATCGCATCG\n")
     (folder / "r.fq").write_bytes(b"@r\nACGTACGG\n+\nIIIIIIII\n")
     (folder / "g.csv").write_text("id,sequence,gene\ng1,ACGTACGG,A\n")
     shard = "search -q -x ref.fmx r.fq --format bam --shard 1/1 -o bam.d"
-    for arguments in ("index -q ref.fa", shard):
-        subprocess.run([*MAIN, *arguments.split()], check=True)
+    assert [command(*arguments.split()).code for arguments in ("index -q ref.fa", shard)] == [0, 0]
 
 
 @pytest.mark.parametrize(("arguments", "kind"), BINARY)

@@ -103,7 +103,6 @@ def expected(home):
     ("words", "name"),
     [
         ("search -x ref.fmx reads.fq --no-unmapped --counts t.tsv --un un.fq --report t.json", "all.sam"),
-        ("search -x ref.fmx few.fq --collapse --sort --first 150", "sorted.bam"),
         ("locate -x ref.fmx -x other.fmx few.fa", "two.parquet"),
         ("count -l l.csv --offset 0 --samples sheet.tsv --report t.tsv", "guides.tsv"),
         ("pairwise genes.fa --matrix score", "genes.npz"),

@@ -232,7 +232,7 @@ def test_matches_are_counted_by_their_lengths(run, command):
     for name in ("counts", "lengths", "match_lengths", "strands"):
         assert merged[name] == facts[name]
     done = command("merge", "d", "-o", "s.tsv", "--report", "s_mqc.json")
-    assert "s_mqc.json: the name of a report of fmx mem must end with .json, .html or .htm" in done.err
+    assert "s_mqc.json: the name of a report of fmx mem must end with .json or .html" in done.err
 
 
 def test_what_is_left_makes_another_run_and_the_name_of_a_report_does_not(folder):
@@ -249,7 +249,7 @@ def test_what_is_left_makes_another_run_and_the_name_of_a_report_does_not(folder
 @pytest.mark.parametrize(
     ("reports", "what"),
     [
-        (["run.txt"], "run.txt: the name of a report must end with .json, .html or .htm, or with _mqc.json "),
+        (["run.txt"], "run.txt: the name of a report must end with .json, .html or _mqc.json (for MultiQC)"),
         (["_mqc.json"], "_mqc.json: the name of a report must end with"),
         (["-"], "-: the name of a report must end with"),
         (["a.json", "b.json"], "a.json and b.json are reports of the same kind: give one of them"),

@@ -65,19 +65,17 @@ def command(args: SimpleNamespace) -> None:
     """
     layout_names, first = args.layout_names, args.references[0]
     other = args.output or args.sa_rate != 1 or args.prefix_length or args.prefix_names
-    if args.add and (other or args.references[1:] or not (layout_names or args.with_lcp or args.groups)):
-        raise click.UsageError(
-            "--add needs one index and --layout, --with-lcp or --groups; it cannot be combined with -o, "
-            "--sa-rate, --prefix-length or --prefix-names"
-        )
-    if args.max_memory and layout_names not in (None, "auto"):
-        raise click.UsageError("--max-memory chooses the layout: leave out --layout, or --max-memory")
-    if args.max_memory:
-        layout_names = "auto"
-    if layout_names == "auto" and args.sa_rate != 1:
-        raise click.UsageError("--layout auto chooses the SA rate: leave out --sa-rate")
-    if args.output is None and first == "-":
-        raise click.UsageError("a reference from standard input needs -o NAME.fmx")
+    is_alone = not (other or args.references[1:]) and (layout_names or args.with_lcp or args.groups)
+    is_auto = args.max_memory or layout_names == "auto"
+    options.refuse(
+        (args.add and not is_alone, "--add needs one index and --layout, --with-lcp or --groups; it cannot "
+         "be combined with -o, --sa-rate, --prefix-length or --prefix-names"),
+        (args.max_memory and layout_names not in (None, "auto"),
+         "--max-memory chooses the layout: leave out --layout, or --max-memory"),
+        (is_auto and args.sa_rate != 1, "--layout auto chooses the SA rate: leave out --sa-rate"),
+        (args.output is None and first == "-", "a reference from standard input needs -o NAME.fmx"),
+    )  # fmt: skip
+    layout_names = "auto" if is_auto else layout_names
     from ...index.disk import FASTA, META, default_index_path, index_at
 
     if args.output is None and args.references[1:]:

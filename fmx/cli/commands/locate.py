@@ -73,16 +73,14 @@ def command(args: SimpleNamespace) -> None:
 
 def _products_of(args: SimpleNamespace) -> "ProductsJob":
     """Return the job of --pairs.  Raises UsageError for options that do not apply."""
-    for value, why in (
-        (args.patterns or args.literal, "takes the primers from FILE: leave out -p and PATTERNS"),
-        (args.iupac, "always accepts IUPAC codes: leave out --iupac"),
-        (args.matrix, "lists PCR products: leave out --matrix"),
-        (args.forward_only, "always searches both strands: leave out --forward-only"),
-        (args.reverse_only, "always searches both strands: leave out --reverse-only"),
-        (args.index_paths[1:], "searches one index: give one -x"),
-    ):
-        if value:
-            raise click.UsageError(f"--pairs {why}")
+    options.refuse(
+        (args.patterns or args.literal, "--pairs takes the primers from FILE: leave out -p and PATTERNS"),
+        (args.iupac, "--pairs always accepts IUPAC codes: leave out --iupac"),
+        (args.matrix, "--pairs lists PCR products: leave out --matrix"),
+        (args.forward_only, "--pairs always searches both strands: leave out --forward-only"),
+        (args.reverse_only, "--pairs always searches both strands: leave out --reverse-only"),
+        (args.index_paths[1:], "--pairs searches one index: give one -x"),
+    )
     kind = _format(args)
     from ...jobs.products import ProductsJob
     from ...search.hits import ALL, Near, SelectionPolicy
@@ -148,20 +146,18 @@ def _format(args: SimpleNamespace) -> str:
     from ...output.lines import KINDS
 
     kinds = list(KINDS) if args.pairs else list(FORMS) if args.matrix else kinds_of("locate")
-    if args.kind and args.kind not in kinds:
-        if args.pairs:
-            raise click.UsageError(f"--pairs writes TSV, BED or FASTA, not {args.kind}")
-        if args.matrix:
-            raise click.UsageError(f"a matrix is TSV, Rtab or npz: leave out --format {args.kind}")
-        if args.kind == "fasta":
-            raise click.UsageError("FASTA is for PCR products: give --pairs with it")
-        raise click.UsageError(f"--format {args.kind} is for matrices: give --matrix with it")
-    if args.absent and args.matrix:
-        raise click.UsageError("--matrix writes a line for each pattern: leave out --absent")
+    is_other = args.kind and args.kind not in kinds
+    options.refuse(
+        (is_other and args.pairs, f"--pairs writes TSV, BED or FASTA, not {args.kind}"),
+        (is_other and args.matrix, f"a matrix is TSV, Rtab or npz: leave out --format {args.kind}"),
+        (is_other and args.kind == "fasta", "FASTA is for PCR products: give --pairs with it"),
+        (is_other, f"--format {args.kind} is for matrices: give --matrix with it"),
+        (args.absent and args.matrix, "--matrix writes a line for each pattern: leave out --absent"),
+    )
     kind = options.format_of(args.kind, args.output, kinds, "tsv")
-    if kind == "rtab" and args.matrix == "counts":
-        raise click.UsageError("Rtab holds only 0 and 1: use --matrix presence, or -o with another suffix")
-    if args.absent and kind != "tsv":
-        name = options.format_name(kind)
-        raise click.UsageError(f"--absent adds lines to TSV, not to {name}: leave it out, or write TSV")
+    only_tsv = f"--absent adds lines to TSV, not to {options.format_name(kind)}: leave it out, or write TSV"
+    only_0_and_1 = "Rtab holds only 0 and 1: use --matrix presence, or -o with another suffix"
+    options.refuse(
+        (kind == "rtab" and args.matrix == "counts", only_0_and_1), (args.absent and kind != "tsv", only_tsv)
+    )
     return kind

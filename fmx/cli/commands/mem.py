@@ -54,14 +54,14 @@ def command(args: SimpleNamespace) -> None:
     fmx mem -x ref.fmx -b -l 25 reads.fa > matches.txt
     fmx mem -x ref.fmx --mum -b genome.fa.gz -o matches.paf
     """
-    if args.both and args.reverse:
-        raise click.UsageError("give only one of -b and -r")
-    if args.maxmatch + args.mumreference + args.mum > 1:
-        raise click.UsageError("give only one of --maxmatch, --mumreference and --mum")
+    n_kinds = args.maxmatch + args.mumreference + args.mum
+    options.refuse(
+        (args.both and args.reverse, "give only one of -b and -r"),
+        (n_kinds > 1, "give only one of --maxmatch, --mumreference and --mum"),
+    )
     kind = options.format_of(args.kind, args.output, kinds_of("mem"), "mummer")
     layout = args.original, args.lengths, args.four_columns
-    if kind != "mummer" and any(layout):
-        raise click.UsageError("-c, -L and -F need --format mummer")
+    options.refuse((kind != "mummer" and any(layout), "-c, -L and -F need --format mummer"))
     from ...index.fm_index import WHOLE
     from ...input.reads import FORWARD, REVERSE
     from ...jobs.mem import MemJob

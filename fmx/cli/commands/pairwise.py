@@ -78,19 +78,15 @@ def command(args: SimpleNamespace) -> None:
 
 def _format(args: SimpleNamespace) -> str:
     """Return the format of -o.  Raises UsageError."""
-    is_matrix = args.kind in _MATRIX
-    if args.matrix and args.cigar:
-        raise click.UsageError("give only one of --matrix and --cigar")
-    if args.kind and is_matrix != bool(args.matrix):
-        raise click.UsageError(
-            f"--format {args.kind} is for matrices: give --matrix with it"
-            if is_matrix
-            else f"a matrix is npz or PHYLIP: leave out --format {args.kind}"
-        )
-    if args.matrix and args.identity > 0:
-        raise click.UsageError("--matrix writes every pair: leave out --id")
     kinds, usual = (_MATRIX, "phylip") if args.matrix else (kinds_of("pairwise"), "tsv")
+    is_other = args.kind and args.kind not in kinds
+    options.refuse(
+        (args.matrix and args.cigar, "give only one of --matrix and --cigar"),
+        (is_other and args.matrix, f"a matrix is npz or PHYLIP: leave out --format {args.kind}"),
+        (is_other, f"--format {args.kind} is for matrices: give --matrix with it"),
+        (args.matrix and args.identity > 0, "--matrix writes every pair: leave out --id"),
+    )
     kind = options.format_of(args.kind, args.output, kinds, usual)
-    if kind == "phylip" and args.other:
-        raise click.UsageError("PHYLIP needs a square matrix: give one input, or -o FILE.npz")
+    is_rectangle = kind == "phylip" and args.other
+    options.refuse((is_rectangle, "PHYLIP needs a square matrix: give one input, or -o FILE.npz"))
     return kind

@@ -331,10 +331,8 @@ def _pairing_of(args: SimpleNamespace, has_mates: bool) -> "Pairing | None":
 
 def _hits_and_screen(args: SimpleNamespace, kind: str) -> tuple[str | None, str, str | None]:
     """Return (path of the hits or None, their kind, path of the screen or None); ``kind``: format of -o."""
-    source, to_stdout = (
-        click.get_current_context().get_parameter_source,
-        "-" in (args.counts, args.al, args.un),
-    )
+    source = click.get_current_context().get_parameter_source
+    to_stdout = "-" in (args.counts, args.al, args.un)
     set_ones = [name for name in _OF_HITS if source(name) is not ParameterSource.DEFAULT]
     if args.shard and "output" in set_ones:
         set_ones.remove("output")  # a folder of shards
