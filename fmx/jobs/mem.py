@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from ..mem.matching import MemOptions, MemOutput, MemSummary, find, prepare
+from ..mem.matching import MemOptions, MemOutput, MemSummary, prepare
 from ..system import PLACE
 from . import Context, IndexChoice, Job
 
@@ -21,7 +21,6 @@ class MemJob(Job):
 
     def prepare(self, context: Context) -> Callable[[Context], MemSummary]:
         options = replace(self.matching, n_threads=context.resources.threads)
-        matching = prepare(
-            self.index.open(context), options, self.output, context.progress, context.resources.place
-        )
-        return lambda of: find(matching, self.inputs, self.output, of.progress, of.run)
+        index, place = self.index.open(context), context.resources.place
+        find = prepare(index, options, self.output, context.progress, place)
+        return lambda of: find(self.inputs, of.progress, of.run)

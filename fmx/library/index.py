@@ -8,15 +8,16 @@ from typing import Any, Self
 import numpy as np
 
 from .. import limits
+from ..compiler import object_cache
 from ..errors import n_of
 from ..index.fm_index import ANY_LENGTH, WHOLE, AnyIndex
-from ..input import SpanLike
+from ..input import InputShare, PairedFiles, SpanLike, spans
 from ..machines.pipeline import run_ordered
 from ..machines.progress import Progress
 from ..mem.matching import ALL as ANY
 from ..mem.matching import Finder, MemOptions, matched
 from ..search import hits
-from ..search.mappers import make_mapper
+from ..search.mappers import make_mapper, map_reads
 from ..search.mapping import ORIENTATIONS, MapOptions, Pairing
 from . import arguments, results
 from .arguments import Orientation, Sequences, SequenceSource, Strands, Unique
@@ -286,13 +287,21 @@ class Index:
     def _map(
         self, options: MapOptions, *sources: SequenceSource, is_shown: bool = False
     ) -> tuple[results.RowWriter, Iterator[Table]]:
+        """Return a RowWriter, and a Table for each chunk; ``is_shown``: show progress on standard error."""
         mapper, is_near = self._mapper(options), options.near is not None
         names = self._index.reference, all(source.has_names for source in sources)
+        sizes, source = (mapper.options.chunk_size, self._n_threads), sources[0]
+        progress, share = Progress(quiet=not is_shown), InputShare(source.paths)
+        progress.follow(share)
+        if is_shown:
+            object_cache.on_first_compile(progress)
         if options.pairing:
             writer: results.RowWriter = results.PairRows(NEAR_PROPER_PAIR if is_near else PROPER_PAIR, *names)
+            plan = spans.plan(PairedFiles(*((each.whole(),) for each in sources)), *sizes)
         else:
             writer = results.HitRows(NEAR_HIT if is_near else HIT, *names)
-        return writer, results.mapped(mapper, sources, writer, is_shown)
+            plan = source.plan(*sizes, options.policy.seed >= 0, share)
+        return writer, results.tables(writer, partial(map_reads, mapper, plan, writer), progress)
 
     def _mapper(self, options: MapOptions) -> Any:
         index, near = self._index, options.near

@@ -1,27 +1,22 @@
 """Formats hits and matches as rows of Tables, where commands write records."""
 
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiler import object_cache
 from ..compiler.functions import compiled
 from ..errors import n_of
 from ..index.reference import Blocks, Reference, contig_of, is_reverse, place_of, position_of_key
-from ..input import InputShare, PairedFiles, spans
 from ..input.mates import Mates
 from ..input.reads import ReadBatch
 from ..input.sets import n_changes
 from ..machines.progress import Progress
 from ..output.hits import BatchWriter
 from ..search.hits import Hits
-from ..search.mappers import map_reads
 from ..search.pairs import PairHits
-from .arguments import SequenceSource
 from .table import NEAR_HIT, NEAR_PROPER_PAIR, Names, Table, make_table
 
 
@@ -129,26 +124,6 @@ def _fill_places(blocks: Blocks, position: np.ndarray, contig: np.ndarray, place
     """Compute contig and place of each text position; all int64[n]."""
     for i in range(position.size):
         contig[i], place[i] = place_of(blocks, position[i])
-
-
-def mapped(
-    mapper: Any, sources: Sequence[SequenceSource], writer: RowWriter, is_shown: bool = False
-) -> Iterator[Table]:
-    """Yield a Table for each chunk of reads, or of mates 1 and mates 2, mapped by a Mapper.
-
-    ``is_shown``: show progress on standard error.
-    """
-    options, source = mapper.options, sources[0]
-    sizes = options.chunk_size, options.n_threads
-    progress, share = Progress(quiet=not is_shown), InputShare(source.paths)
-    progress.follow(share)
-    if is_shown:
-        object_cache.on_first_compile(progress)
-    if options.pairing:
-        plan = spans.plan(PairedFiles(*((each.whole(),) for each in sources)), *sizes)
-    else:
-        plan = source.plan(*sizes, options.policy.seed >= 0, share)
-    yield from tables(writer, partial(map_reads, mapper, plan, writer), progress)
 
 
 def tables(writer: RowWriter, run: Callable[..., Generator], progress: Progress) -> Iterator[Table]:

@@ -323,27 +323,17 @@ class MemOutput(JobOutput):
     report: Report | None = field(default=None, metadata=PLACE)
 
 
-class Matching(NamedTuple):
-    """What is prepared before queries are read.
-
-    ``session``: the GPU of the ``finder``, or None on the CPU; ``measurement``, or None; ``head``: bytes
-    before the first line.
-    """
-
-    finder: Finder
-    session: GpuSession | None
-    measurement: Measurement | None
-    head: bytes
-
-
 def prepare(
     fm_index: FMIndex | JoinedIndex,
     options: MemOptions,
     output: MemOutput,
     progress: Progress,
     device: Device,
-) -> Matching:
-    """Prepare what ``find`` needs, for one output or several.  Raises DeviceError, UnsupportedError."""
+) -> Callable[[Sequence[ReadPath], Progress, Run], MemSummary]:
+    """Return find(paths, progress, run), which finds the matches of queries in order and writes them.
+
+    ``paths``: FASTA or FASTQ files, '-' for stdin.  Raises DeviceError, UnsupportedError.
+    """
     session = open_gpu(fm_index, options, device)
     object_cache.on_first_compile(progress)
     if device.engine != "cpu":
@@ -369,35 +359,28 @@ def prepare(
     if options.unique:
         in_reference(finder.searchers, strands, nothing)
     writer.format(batch, strands, nothing, (0, 2))
-    return Matching(finder, session, measurement, head)
 
+    def find(paths: Sequence[ReadPath], progress: Progress, run: Run) -> MemSummary:
+        wall = progress.wall
+        if measurement:
+            measurement.begin(wall, [session] if session else [])
+        with run.opened(output, head) as outputs:
+            share = InputShare(paths if run.is_whole else ())
+            source = run.plan(InputRange(paths, finder.task_size, options.n_threads, share=share))
+            progress.follow(share)
+            sink = wall.written(outputs)
+            with wall.spending("matching"):
+                summary = find_all(finder, source, measurement.timed(sink) if measurement else sink, progress)
+            wall.turn_to("writing")
 
-def find(
-    matching: Matching, paths: Sequence[ReadPath], output: MemOutput, progress: Progress, run: Run
-) -> MemSummary:
-    """Find the matches of queries in order and write them.
+            def facts() -> dict:
+                facts = count_facts(summary, "lengths", "match_lengths")
+                return measurement.facts([str(session or "the CPU")], summary, facts) if measurement else {}
 
-    ``paths``: FASTA or FASTQ files, '-' for stdin. ``matching`` was prepared for such an ``output``.
-    """
-    finder, session, measurement, head = matching
-    wall = progress.wall
-    if measurement:
-        measurement.begin(wall, [session] if session else [])
-    with run.opened(output, head) as outputs:
-        share = InputShare(paths if run.is_whole else ())
-        source = run.plan(InputRange(paths, finder.task_size, finder.options.n_threads, share=share))
-        progress.follow(share)
-        sink = wall.written(outputs)
-        with wall.spending("matching"):
-            summary = find_all(finder, source, measurement.timed(sink) if measurement else sink, progress)
-        wall.turn_to("writing")
+            outputs.finish(summary, facts=facts if measurement else None)
+        return summary
 
-        def facts() -> dict:
-            facts = count_facts(summary, "lengths", "match_lengths")
-            return measurement.facts([str(session or "the CPU")], summary, facts) if measurement else {}
-
-        outputs.finish(summary, facts=facts if measurement else None)
-    return summary
+    return find
 
 
 def find_all(

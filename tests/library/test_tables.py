@@ -144,7 +144,7 @@ def test_chunks_together_are_the_table(opened, fastq, chunks_of):
 
 
 def test_chunks_tell_how_far_they_are(opened, fastq, monkeypatch, capfd):
-    monkeypatch.setattr("fmx.library.results.Progress", partial(Progress, seldom=-1))
+    monkeypatch.setattr("fmx.library.index.Progress", partial(Progress, seldom=-1))
     for _ in opened.search_chunks(fastq):
         pass
     assert capfd.readouterr().err == ""

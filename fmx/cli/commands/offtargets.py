@@ -76,13 +76,7 @@ def command(args: SimpleNamespace) -> None:
     from ..dispatch import run_jobs
 
     indexes = [args.genome] if os.path.isdir(args.genome) else []
-    inputs = [args.library, args.genome]
-    report = options.report_of(args.reports, inputs, indexes)
-    job = SitesJob(
-        args.library,
-        args.genome,
-        args.columns or (),
-        SiteOptions(args.pams, args.pam_5prime, args.mismatches, args.most, args.max_memory),
-        SiteOutput(args.output, kind, args.summary, report),
-    )
-    run_jobs(args, [job], check=None)
+    report = options.report_of(args.reports, [args.library, args.genome], indexes)
+    search = SiteOptions(args.pams, args.pam_5prime, args.mismatches, args.most, args.max_memory)
+    output = SiteOutput(args.output, kind, args.summary, report)
+    run_jobs(args, [SitesJob(args.library, args.genome, args.columns or (), search, output)], check=None)
