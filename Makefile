@@ -95,7 +95,7 @@ UNCOMPILED := output/test_put.py output/test_tags.py output/test_writer_protocol
 	index/test_adding.py::test_commands_know_it index/test_adding.py::test_the_law_of_occ \
 	index/test_suffix_array.py::test_repeats_end_after_as_many_rounds_as_doublings[AC-1000] \
 	index/test_groups.py::test_groups_of_a_table_may_come_later \
-	mem/test_mem_sparse.py::test_matches_are_the_naive_ones[palindromes] mem/test_mem_sparse.py::test_the_command \
+	mem/test_mem_sparse.py::test_the_command \
 	search/test_screen.py::test_a_pair_occurs_wherever_one_of_its_mates_does[None-near0]
 coverage: $(DEV)
 	bash tests/install_peers.sh

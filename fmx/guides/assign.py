@@ -48,7 +48,7 @@ class Where(NamedTuple):
 
 
 def at_offsets(places: Sequence[tuple[int, bool]]) -> Where:
-    """Windows that begin at these (offset, is it reverse)."""
+    """Return the windows that begin at these places: (offset, whether on the reverse strand)."""
     nothing = np.empty(0, np.uint8)
     offset = np.array([offset for offset, _ in places], np.int64)
     reverse = np.array([is_reverse for _, is_reverse in places], np.bool_)
@@ -67,7 +67,7 @@ def scanned(strands: int, after: str = "", before: str = "") -> Where:
 
 @inlined
 def n_windows(where, length):
-    """Number of windows to look up in a read of ``length`` bases; an upper bound if they are scanned."""
+    """Return the number of windows in a read of ``length`` bases; an upper bound if they are scanned."""
     return 2 * length if where.is_scanned else where.offset.size
 
 
@@ -92,8 +92,10 @@ def reach(where, length, longest):
 
 @inlined
 def fits(where, batch, r, bit, place):
-    """Whether window (begin, length, is it reverse) of read r is on a searched strand, between matching
-    flanks; ``bit``: sets.PLAIN."""
+    """Return whether a window of read r is on a searched strand, between matching flanks.
+
+    ``place``: (begin, length, whether on the reverse strand); ``bit``: sets.PLAIN.
+    """
     i, n, reverse = place
     if not where.is_scanned:
         return True
@@ -209,7 +211,7 @@ class GuideHit(NamedTuple):
 
 @inlined
 def unknown_letters(batch, r, bit, begin, n, reverse):
-    """(number of the n bases that are not A, C, G, T or U; the low bit of the last of them in the key)."""
+    """Return (number of the n bases that are not A, C, G, T or U, low bit of the last of them in the key)."""
     count, wild = 0, np.uint64(0)
     if not batch.searchable[r]:
         for j in range(n):

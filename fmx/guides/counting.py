@@ -262,7 +262,7 @@ class Counter:
         return tally, guide
 
     def find(self, names: Sequence[str], batches: tuple[ReadBatch, ...]) -> tuple:
-        """Where guides are, by the options or found in the first reads of files.
+        """Return where guides are, by the options or by the first reads of files.
 
         Raises InputError if there are none, unless the first reads of another file have guides.
         """
@@ -306,9 +306,9 @@ class Counter:
         return tuple(where), empty if len(empty) > (1 if self._kind == EITHER else 0) else []
 
     def _places(self, mate: int, batch: ReadBatch, n: int, strands: int) -> list:
-        """Return the (offset, is it reverse) of guides on ``strands`` in the first n reads of a ``mate``.
+        """Return where guides begin on ``strands`` in the first n reads of a ``mate``, without chance hits.
 
-        The most frequent first; without those that are there by chance.
+        Each place is (offset, whether on the reverse strand); the most frequent comes first.
         """
         assigned, table = self._assigned(mate, batch, n, strands), self.targets.guides[mate].table
         hits = GuideTally.of_nothing(0).hits

@@ -46,9 +46,10 @@ class Sample:
 
 
 def samples_of(arguments: Sequence[str], names: Sequence[str] | None = None, mates: tuple = ()) -> list:
-    """Samples from arguments, each a file or comma-separated files; ``names``: by default from first files.
+    """Return the Samples of arguments, each of which is a file, or several files separated by commas.
 
-    ``mates``: arguments with files of mates 2.  Raises ValueError with a message for the user.
+    ``names``: of the samples, by default those of their first files; ``mates``: arguments with files of mates
+    2.  Raises ValueError with a message for the user.
     """
     first, second = [list(map(_files, paths)) for paths in (arguments, mates)]
     if not all(path for files in (*first, *second) for path in files):
@@ -81,8 +82,9 @@ def _files(text: str) -> tuple:
 
 
 def read_sheet(path: str) -> list:
-    """The Samples of a table with columns sample, reads, reads2 for mates, and read_group; several lines with
-    one sample are its files.  Paths are relative to the current folder.  Raises InputError.
+    """Return the Samples of a table with the columns sample, reads, reads2 (for mates) and read_group.
+
+    A sample has a line for each of its files; paths are relative to the current folder.  Raises InputError.
     """
     rows = read_rows(path, read_text(path), COLUMNS)
     columns = find_columns(rows[0][1], COLUMNS) if rows else {}

@@ -148,7 +148,7 @@ def hash_table(lengths: Sequence[int], parts: Sequence[tuple[np.ndarray, np.ndar
 
 
 def _bits(n: int) -> int:
-    """log2 of the smallest power of two that is at least n and 64."""
+    """Return log2 of the smallest power of two that is at least n and 64."""
     return max(6, int(n - 1).bit_length())
 
 

@@ -40,7 +40,10 @@ class GuideTally(NamedTuple):
         return cls(*sums, np.empty((2, 0), np.uint64), np.empty((2, 0), np.uint64))
 
     def after(self, n_reads: list, most: int) -> "GuideTally":
-        """This tally after ``n_reads`` others of each file; keeps ``left`` of the first ``most`` reads."""
+        """Return the tally of the same reads after ``n_reads`` others of each file.
+
+        Only those among the first ``most`` reads of a file remain in ``left``.
+        """
         keys, places = self.left
         places = places + np.array(n_reads, np.uint64)[(places >> np.uint64(32)).astype(np.int64)]
         is_first = (places & np.uint64(0xFFFFFFFF)) <= most
@@ -55,7 +58,7 @@ class GuideTally(NamedTuple):
         return self.reads - sum(self.without(why) for why in (NONE, MANY, UNSURE, RECOMBINED))
 
     def without(self, why: int) -> int:
-        """Reads without a guide; ``why``: NONE, MANY, UNSURE or RECOMBINED."""
+        """Return the number of reads without a guide; ``why``: NONE, MANY, UNSURE or RECOMBINED."""
         return int(self.totals[-why])
 
 
@@ -84,7 +87,7 @@ class TallySum:
 
 
 def _added(pairs: Sequence[np.ndarray]) -> np.ndarray:
-    """Arrays of keys and counts merged by key."""
+    """Return arrays of keys and counts as one, in which the counts of equal keys are added up."""
     keys, n = np.concatenate(pairs, axis=1)
     unique, place = np.unique(keys, return_inverse=True)
     total = np.zeros(unique.size, np.uint64)
@@ -98,7 +101,7 @@ def pair_keys(tallies: Sequence[GuideTally]) -> np.ndarray:
 
 
 def counts_of_pairs(tallies: Sequence[GuideTally]) -> np.ndarray:
-    """Counts of pairs in each tally, int64[n_tallies, n], in the order of pair_keys."""
+    """Return the counts of pairs in each tally, int64[n_tallies, n], in the order of pair_keys."""
     seen = pair_keys(tallies)
     counts = np.zeros((len(tallies), seen.size), np.int64)
     for row, (keys, n) in zip(counts, (tally.pairs for tally in tallies), strict=True):
@@ -220,7 +223,7 @@ class Targets:
 
 
 def make_targets(libraries: Sequence[Library], is_paired: bool) -> Targets:
-    """The Targets of one or two libraries without duplicates.  Raises InputError if mates are missing."""
+    """Return the Targets of libraries without duplicates, one or two.  Raises InputError without mates."""
     library = libraries[0]
     if not is_paired and len(libraries) > 1:
         what = "a second library is for mates, with -1 and -2; to count single reads, join both into one file"

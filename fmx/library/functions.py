@@ -78,13 +78,12 @@ def from_sequences(
     """Build an index of sequences in memory, without files.
 
     Args:
-        sequences: A dict of contigs by name, such as {"chr1": "ACGT"}; sequences in a list, which are named
-            0, 1, ...; or the path of a FASTA file.
+        sequences: Contigs: a dict of sequences by name, such as {"chr1": "ACGT"}, a list of sequences, which
+            are then named 0, 1, ..., or the path of a FASTA file.
         layout, sa_rate, prefix_length, threads, engine: As in ``build``.
 
     Raises:
-        InputError: A sequence is empty or contains a character that is not a base, or SAM does not allow a
-            name.
+        InputError: A sequence is empty, or has a character that is not a base; or SAM does not allow a name.
         UnsupportedError: The layout does not exist, or does not support this reference.
         DeviceError: There is no GPU, or it has too little memory.
         TypeError, ValueError: An argument is wrong.
@@ -120,7 +119,8 @@ def open_index(
     """Open an index and verify the files that a search reads, unless they are unchanged since the last check.
 
     Args:
-        path: The folder that ``fmx index`` or ``fmx.build`` wrote; NAME and NAME.fa also name NAME.fmx.
+        path: The folder that ``fmx index`` or ``fmx.build`` wrote, such as genome.fmx; genome and genome.fa
+            mean the same.
         layout: Use backward search with this layout.
         method: Search method: verify (seed and verify), backward (backward search), sparse (sparse index), or
             auto, the fastest that the index supports.

@@ -76,10 +76,6 @@ def test_two_files_are_multiplied(tmp_path):
     assert got.decode() == HEADER + "".join(naive_rows([(x, y) for x in SMALL[:4] for y in SMALL[2:]]))
 
 
-def test_one_sequence_has_no_pair(tmp_path):
-    assert pairwise(tmp_path, write(tmp_path / "s.fa", SMALL[:1])).decode() == HEADER.replace("\tcigar", "")
-
-
 def test_paf_columns(tmp_path):
     fasta = write(tmp_path / "s.fa", SMALL[:2])
     got = pairwise(tmp_path, fasta, "--format", "paf", "--cigar", name="out.paf").decode()
