@@ -41,9 +41,9 @@ def build_index(
     progress: Progress | None = None,
     device: Device = CPU,
 ) -> None:
-    """Index FASTA, a file or a list of files, into a directory or a MemoryIndex, with IndexOptions.
+    """Build an index of FASTA (a file or a list of files) in a folder or a MemoryIndex.
 
-    ``device`` makes the arrays, which do not depend on it.  Peak memory: docs/building.md.  Raises
+    The arrays are made on ``device`` but do not depend on it.  Peak memory: docs/building.md.  Raises
     InputError, OutputError, UnsupportedError, DeviceError.
     """
     progress, options = progress or Progress(quiet=True), options or IndexOptions()
@@ -136,7 +136,7 @@ def choose_backend(
 def add_sparse(
     backend: Backend, add: Add, name: SparseName, words: np.ndarray, reference: Reference, progress: Progress
 ) -> None:  # fmt: skip
-    """Make and write the sparse suffix array of a part with this Reference, as its SparseName states."""
+    """Make and write the sparse suffix array ``name`` of a part, whose packed text is ``words``."""
     with progress.stage(f"building layout {name}") as done, backend.errors():
         if isinstance(backend, Cores):
             table = build_sparse(words, reference.blocks, reference.n_text, name, backend.n_threads, done)
@@ -152,7 +152,7 @@ def add_arrays(
     backend: Backend, add: Add, text: Array, sa: Array, block_starts: np.ndarray, options: IndexOptions,
     progress: Progress,
 ) -> None:  # fmt: skip
-    """Make and write all that is made of the text and the suffix array of a part, and that itself."""
+    """Write the suffix array of a part, whole or sampled, and the arrays made from it and the text."""
     arrays = {"sa_positions": sa}
     if options.sa_rate != 1:
         steps = [(name.k, name.kind.walks_forward) for name in options.layouts]

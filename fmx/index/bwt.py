@@ -13,16 +13,14 @@ from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, prefetch
 from ..compiler.sorting import last_until
 from ..machines.jobs import ONE_CORE, Array, Backend, do, run_all, spans
-from .contracts import NONE, fill
+from .contracts import LARGE_LCP, NONE, fill
 from .tables import first_rows
-
-MAX_K = 3  # 4^3 codes and NONE fit in a byte
 
 
 def kmer_bwt(text: Array, sa: Array, k: int, backend: Backend = ONE_CORE) -> Array:
     """Return uint8[n]: the code of the k symbols before each suffix (first symbol highest), or NONE.
 
-    ``text`` uint8[n] (separator 0, A C G T 1 to 4), ``sa`` uint32[n], 1 <= k <= MAX_K.
+    ``text`` uint8[n] (separator 0, A C G T 1 to 4), ``sa`` uint32[n], k from 1 to 3.
     """
     codes = backend.empty(sa.size, np.uint8)
     backend.run(Transform(text, sa, k, codes), sa.size)
@@ -115,7 +113,6 @@ def Invert(job, stretch, start, stop):
 # Values below 255 take one byte each.  The others, rare in genomes, are in a list sorted by row, and their
 # byte is 255.
 
-LARGE = 255  # the byte of a value that is in the list
 _AHEAD = 24  # symbols between prefetching a text position and comparing there
 
 
@@ -131,7 +128,7 @@ class LCP(NamedTuple):
 def lcp_below(lcp, row, limit):
     """Return min(lcp[row], limit) as int64; the list is searched only if it matters."""
     value = np.int64(at(lcp.small, row))
-    if value == LARGE and limit > LARGE:
+    if value == LARGE_LCP and limit > LARGE_LCP:
         value = np.int64(at(lcp.values, last_until(lcp.rows, np.int64(0), np.int64(lcp.rows.size), row)))
     return min(value, limit)
 
@@ -149,7 +146,7 @@ def build_lcp(text: Array, sa: Array, n_threads: int = 1) -> LCP:
     run_all(_compare, [(text, int(sa[0]), *span, permuted) for span in spans(n, n_threads)], n_threads)
     small = np.empty(n, np.uint8)
     run_all(_narrow, [(sa, permuted, *span, small) for span in spans(n, n_threads)], n_threads)
-    rows = np.flatnonzero(small == LARGE).astype(np.uint32)
+    rows = np.flatnonzero(small == LARGE_LCP).astype(np.uint32)
     return LCP(small, rows, permuted[sa[rows]])
 
 
@@ -184,4 +181,4 @@ def _narrow(sa, permuted, start, stop, small):
     for row in range(start, stop):
         if row + _AHEAD < stop:
             prefetch(permuted, np.int64(sa[row + _AHEAD]))
-        small[row] = min(permuted[sa[row]], np.uint32(LARGE))
+        small[row] = min(permuted[sa[row]], np.uint32(LARGE_LCP))

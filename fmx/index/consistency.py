@@ -28,8 +28,8 @@ from .sparse import sparse_named
 _UNKNOWN = 2**32 - 1
 
 
-def verify(path: str | os.PathLike, meta: dict, n_threads: int = 1) -> None:
-    """Check every array of an index, and that they agree with each other.  Raises IndexFileError."""
+def check(path: str | os.PathLike, meta: dict, n_threads: int = 1) -> None:
+    """Check every array of an index, and that the arrays agree with each other.  Raises IndexFileError."""
     arrays = disk.read_checked(path, meta, list(meta["arrays"]), n_threads, verify=True)
     reference = reference_of(path, meta, arrays)
     for number in range(len(part_sizes(meta))):

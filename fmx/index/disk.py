@@ -14,7 +14,6 @@ one.  A seal of another version of fmx, which may check more, is not accepted: t
 of this package.
 """
 
-import functools
 import hashlib
 import json
 import os
@@ -24,9 +23,9 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO
 
 import numpy as np
 import xxhash
@@ -37,6 +36,7 @@ from ..input.dna import WORD
 from ..machines.jobs import Array, run_all
 from ..system import tells_changes
 from . import layouts, tables
+from .contracts import LARGE_LCP
 from .layouts import ArraySpec, LayoutName
 from .positions import n_mark_words
 from .reference import COLUMNS, MAX_SYMBOLS, are_names
@@ -129,7 +129,7 @@ def part_arrays(meta: dict, number: int) -> dict:
 
 
 def array_sizes(meta: dict) -> Counter:
-    """Return the bytes of the arrays by their names within a part, summed over all parts."""
+    """Return {name within a part: bytes of these arrays in all parts}."""
     sizes: Counter = Counter()
     for name, array in meta["arrays"].items():
         sizes[name.rpartition("/")[2]] += array["bytes"]
@@ -145,7 +145,6 @@ _RANGES = {  # of the numbers in meta.json
     "seed_length": (0, tables.MAX_SEED),
 }  # fmt: skip
 GROUPED, SPARSE = 2, 3  # formats of an index with groups of contigs, and with a sparse suffix array
-_LARGE_LCP = 255  # as in bwt.py
 _FIXED = {  # arrays whose names do not depend on layouts
     "contig_names", "contig_lengths", "contig_md5", "group_names", "group_of_contig", "prefix_pairs",
     "text_words", "sa_positions", "seed_starts", "sa_marks", "lcp.small", "lcp.rows", "lcp.values",
@@ -268,7 +267,7 @@ def _forms_of_part(meta: dict, folder: str, n: int) -> dict:
         large = meta["arrays"].get(f"{folder}lcp.rows")
         shape = large.get("shape") if isinstance(large, dict) else None
         required["lcp.small"] = ArraySpec(
-            "uint8", (n,), None if shape != [0] else _LARGE_LCP - 1, holds=lambda small: small[0] == 0
+            "uint8", (n,), None if shape != [0] else LARGE_LCP - 1, holds=lambda small: small[0] == 0
         )
         required["lcp.rows"] = ArraySpec("uint32", (None,), n - 1, ascends=True)
         required["lcp.values"] = ArraySpec("uint32", tuple(shape) if isinstance(shape, list) else (None,), n)
@@ -301,12 +300,12 @@ def check_reference(meta: dict, names: Sequence, lengths: np.ndarray, columns: S
     _need(known, "a block belongs to no contig")
     inside = contig_start.min() >= 0 and contig_start.max() <= _LARGEST
     _need(inside and (contig_start + length <= lengths[contig]).all(), "a block lies beyond its contig")
-    same = contig[1:] == contig[:-1]
-    over = same & (contig_start[1:] <= contig_start[:-1] + length[:-1])
+    in_contig = contig[1:] == contig[:-1]
+    over = in_contig & (contig_start[1:] <= contig_start[:-1] + length[:-1])
     _need(not over.any(), "blocks of a contig overlap")
     borders = np.cumsum(part_sizes(meta))[:-1]
     first = np.searchsorted(text_start, borders)
-    at_contigs = np.array_equal(np.append(text_start, -1)[first], borders) and not same[first - 1].any()
+    at_contigs = np.array_equal(np.append(text_start, -1)[first], borders) and not in_contig[first - 1].any()
     _need(at_contigs, "a part does not end where a contig does")
 
 
@@ -314,11 +313,9 @@ def check_reference(meta: dict, names: Sequence, lengths: np.ndarray, columns: S
 
 _SETTLED = 2 * 10**9  # ns; clocks are more precise, so two changes of older files have different times
 
-T = TypeVar("T")
-
 
 def _state(path: Path | int) -> list | None:
-    """Return values that change whenever a file does, where its file system tells; None if there is none."""
+    """Return what every change of a file changes, if its file system records it; None without a file."""
     try:
         status = os.stat(path)
     except OSError:
@@ -388,11 +385,11 @@ def digest_of(meta: dict, of: tuple = ("contig_", "group_")) -> str:
     return hashlib.sha256(json.dumps(checksums).encode()).hexdigest()[:16]
 
 
-def settled(read: Callable[..., T]) -> Callable[..., T]:
+def settled(read: Callable) -> Callable:
     """Wrap a function that reads an index: retry once if it fails while the index is replaced."""
 
-    @functools.wraps(read)
-    def read_settled(path: str | os.PathLike, *arguments: Any, **named: Any) -> T:
+    @wraps(read)
+    def read_settled(path: str | os.PathLike, *arguments: Any, **named: Any) -> Any:
         before = _state(Path(path) / META)
         try:
             return read(path, *arguments, **named)
@@ -480,7 +477,7 @@ def _array_file(path: str | os.PathLike, meta: dict, name: str) -> Iterator[Bina
 
 
 def read_array(path: str | os.PathLike, meta: dict, name: str) -> tuple:
-    """Return (array, its file's state, or None) of one array of an index, mapped from disk.
+    """Return (an array of an index, mapped from disk; the state of its file, or None).
 
     Raises IndexFileError if it does not match meta.json.
     """

@@ -31,11 +31,11 @@ WHOLE = "whole"  # a method: "verify", or "sparse" if the index has nothing else
 class FMIndex:
     """An index, or a part of one, opened for a method of search.
 
-    ``method`` "verify" (seed and verify: whole suffix array, seed table, packed text; ``layout`` is None),
-    "backward" (backward search: one layout; ``seeds`` is None, and so is ``text_words`` unless it was
-    requested) or "sparse" (``sparse`` and the packed text; ``shorter``: the same part opened for another
-    method, for shorter reads, or None).  ``path`` is None in memory.  ``sa`` is FullSA or SampledSA.
-    ``number``: that of the part, 0 for a whole index.
+    ``method``: "verify", seed and verify, has the whole suffix array, the seed table and the packed text, but
+    no ``layout``.  "backward", backward search, has a layout but no ``seeds``, and the text only on request.
+    "sparse" has ``sparse`` and the packed text; ``shorter`` is the same part opened for another method, for
+    shorter reads, or None.  ``path``: None in memory; ``sa``: FullSA or SampledSA; ``number`` of the part, 0
+    for a whole index.
     """
 
     path: Path | None
@@ -236,12 +236,7 @@ def load_lcp(index: FMIndex) -> tuple:
         )
     names = {key: name for key, name in of_part.items() if key.startswith("lcp.")}
     arrays = disk.read_checked(str(index.path), index.meta, names.values())
-    return lcp_of({key: arrays[name] for key, name in names.items()})
-
-
-def lcp_of(arrays: dict) -> tuple:
-    """Return (LCP, rank array) from the arrays of a part."""
-    return LCP(*(arrays[f"lcp.{name}"] for name in LCP._fields)), arrays["lcp.rank"]
+    return LCP(*(arrays[names[f"lcp.{field}"]] for field in LCP._fields)), arrays[names["lcp.rank"]]
 
 
 def _is_read(array_name: str, ways: list, with_text: bool) -> bool:

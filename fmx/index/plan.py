@@ -72,11 +72,11 @@ def plan_index(sizes: Sequence[int], max_memory: int | None = None) -> Plan:
     n_text, longest, sparse = sum(sizes), max(sizes), SparseName()
     small = len(sizes) * 8 * tables.n_pairs(tables.prefix_length(longest)) + _CONTIGS
     seeds = len(sizes) * 4 * 4 ** tables.seed_length(longest)
-    verify = 4 * n_text + n_text // 4 + seeds + small
-    if verify <= limit:
-        reason = f"the seed-and-verify search needs {bytes_of(verify)} of memory; the limit is {allowed}"
-        return Plan(CHOICES[0][0], 1, "verify", verify, reason)
-    too_large = f"the seed-and-verify search would need {bytes_of(verify)} of memory, more than {allowed}"
+    n_bytes = 4 * n_text + n_text // 4 + seeds + small
+    if n_bytes <= limit:
+        reason = f"the seed-and-verify search needs {bytes_of(n_bytes)} of memory; the limit is {allowed}"
+        return Plan(CHOICES[0][0], 1, "verify", n_bytes, reason)
+    too_large = f"the seed-and-verify search would need {bytes_of(n_bytes)} of memory, more than {allowed}"
     n_bytes = sum(int(sparse.bytes_per_symbol(n) * n) + n // 4 for n in sizes) + _CONTIGS
     if n_bytes <= limit:
         finds = f"needs {bytes_of(n_bytes)}, for reads of {sparse.shortest} bases or more"
@@ -147,13 +147,13 @@ def choose_way(meta: dict, max_memory: int | None = None, any_length: bool = Fal
 class IndexOptions:
     """The contents of an index.
 
-    ``layouts``: names, or only "auto" to let plan_index choose for ``max_memory``, together with sa_rate, or
-    none for the default: sparse for more than LARGE symbols, unless another option needs a suffix array.  A
-    sparse suffix array is one of the names and, without others, comes without a suffix array.  ``sa_rate``:
-    keep every s-th position of the suffix array.  ``prefix_length`` None: choose by the size.  ``with_lcp``:
-    also the LCP and rank arrays.  A text of more than ``part_size`` symbols is indexed in parts
-    (reference.py).  ``prefixed``: prefix names of contigs with those of their files; ``groups``: a table of
-    contigs and groups, or None: several files are groups.
+    ``layouts``: names.  With only "auto", plan_index chooses layout and sa_rate for ``max_memory``.  With
+    none, DEFAULT is used, but a sparse suffix array for more than LARGE symbols, unless another option needs
+    the suffix array; an index with a sparse one alone has no other.  ``sa_rate`` s: keep every s-th position
+    of the suffix array.  ``prefix_length``: None to choose it by the size.  ``with_lcp``: also make the LCP
+    and rank arrays.  A text of more than ``part_size`` symbols is indexed in parts (reference.py).
+    ``prefixed``: put the names of files before those of their contigs.  ``groups``: a table of contigs and
+    groups, or None to make each of several files a group.
     """
 
     layouts: Sequence = ()

@@ -93,7 +93,7 @@ def too_short(what: str, least: int, remedy: str = "") -> UnsupportedError:
 
 
 def sparse_named(name: str) -> SparseName:
-    """Return the SparseName of the name of a sparse suffix array; raises ValueError for another name."""
+    """Return the SparseName of the name of a sparse suffix array.  Raises ValueError for another name."""
     if sparse := parse_sparse(name):
         return sparse
     raise ValueError(name)

@@ -41,7 +41,7 @@ PART_BITS = 16
 
 
 class Text(NamedTuple):
-    """``words`` the packed text of n symbols, with these ``blocks``; k and w; 2^n_bits buckets."""
+    """A text of n symbols, packed in ``words``, and its ``blocks``; k, w and 2^n_bits buckets."""
 
     words: Array
     blocks: Array
@@ -59,7 +59,7 @@ def build_sparse(
     n_threads: int = 1,
     done: Callable[[float], object] = lambda share: None,
 ) -> SparseTable:
-    """Build the SparseTable of a part, n_text symbols packed in ``words``, as a SparseName states."""
+    """Build the SparseTable ``name`` of a part: n_text symbols, packed in ``words``."""
     cores, n_bits = Cores(n_threads), bucket_bits(n_text, name.w)
     text = Text(words, blocks, n_text, name.k, name.w, n_bits)
     size = cores.stretch_size(n_text, 64)

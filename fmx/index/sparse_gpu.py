@@ -220,7 +220,7 @@ def Narrow(job, stretch, start, stop):
 
 
 def check_memory(n_text: int, name: "SparseName", memory: int) -> None:
-    """Raise DeviceError if ``memory`` bytes are too few to build one for a text of n_text symbols."""
+    """Raise DeviceError if ``memory`` bytes are too few to build the table of a text of n_text symbols."""
     n_rows = 2 * n_text // (name.w + 1)
     fixed = n_text // 4 + n_text // 8 + 4 * (1 << bucket_bits(n_text, name.w))
     memory_beside(memory, fixed, _BYTES * n_rows, f"{name} of {n_text} symbols")
@@ -230,7 +230,7 @@ def build_sparse(
     backend: "Backend", words: np.ndarray, blocks: "Blocks", n_text: int, name: "SparseName",
     done: Callable[[float], Any] = lambda share: None,
 ) -> SparseTable:  # fmt: skip
-    """Build the SparseTable of a part, n_text symbols packed in ``words``, on a Gpu, as its name states."""
+    """Build the SparseTable ``name`` of a part on a Gpu: n_text symbols, packed in ``words``."""
     n_bits = bucket_bits(n_text, name.w)
     text = Text(backend.from_host(words), backend.from_host(blocks), n_text, name.k, name.w, n_bits)
     bits, n_threads = backend.empty(-(-n_text // 32), np.uint32), gpu.block_size(_N_THREADS)
@@ -381,14 +381,8 @@ def _begin(k, steps, room, words, first, half):
     forward, reverse = np.uint32(steps[N_STEPS] >> np.uint64(32)), np.uint32(steps[N_STEPS])
     if n >= 16:
         bases = in_turn(np.uint32(word >> np.uint64(32)), np.uint32(0))
-        forward, reverse = _next_two(room, forward, reverse, bases, np.uint32(28))
-        forward, reverse = _next_two(room, forward, reverse, bases, np.uint32(24))
-        forward, reverse = _next_two(room, forward, reverse, bases, np.uint32(20))
-        forward, reverse = _next_two(room, forward, reverse, bases, np.uint32(16))
-        forward, reverse = _next_two(room, forward, reverse, bases, np.uint32(12))
-        forward, reverse = _next_two(room, forward, reverse, bases, np.uint32(8))
-        forward, reverse = _next_two(room, forward, reverse, bases, np.uint32(4))
-        forward, reverse = _next_two(room, forward, reverse, bases, np.uint32(0))
+        for shift in range(28, -4, -4):
+            forward, reverse = _next_two(room, forward, reverse, bases, np.uint32(shift))
         word, i = word << np.uint64(32), np.int64(16)
     while i < n:
         forward, reverse = next_hashes(room, forward, reverse, np.uint32(word >> np.uint64(62)))
@@ -413,14 +407,8 @@ def smallest_kmer(k, steps, room, words, first, begin, n):
         last, place, bases = half, np.int32(16 * i), in_turn(enters, leaves)
         if 16 * i + 16 <= n:
             best_place, state = state[3], (state[0], state[1], state[2], np.int32(-1))
-            state = _try_two(room, state, bases, np.uint32(28), np.int32(0))
-            state = _try_two(room, state, bases, np.uint32(24), np.int32(2))
-            state = _try_two(room, state, bases, np.uint32(20), np.int32(4))
-            state = _try_two(room, state, bases, np.uint32(16), np.int32(6))
-            state = _try_two(room, state, bases, np.uint32(12), np.int32(8))
-            state = _try_two(room, state, bases, np.uint32(8), np.int32(10))
-            state = _try_two(room, state, bases, np.uint32(4), np.int32(12))
-            state = _try_two(room, state, bases, np.uint32(0), np.int32(14))
+            for j in range(8):
+                state = _try_two(room, state, bases, np.uint32(28 - 4 * j), np.int32(2 * j))
             best_place = np.int32(place + state[3]) if state[3] >= 0 else best_place
             state = state[0], state[1], state[2], best_place
         else:

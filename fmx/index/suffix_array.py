@@ -195,11 +195,11 @@ def _scan(text, start, stop, c, into):
 
 
 def suffix_array(text: Array, n_threads: int | None = None) -> np.ndarray:
-    """Return the suffix array of ``text`` (uint8[n] codes) as uint32[n], without pydivsufsort by buckets.
+    """Return the suffix array of ``text`` (uint8[n] codes) as uint32[n], by divsufsort or else by buckets.
 
     The end of the text sorts before every symbol.  From 2^31 symbols on, the 64-bit form of divsufsort is
-    used and its result narrowed.  ``n_threads`` None: OpenMP chooses.  At most as many
-    threads as cores are used, because OpenMP ends the process if it cannot start a thread.
+    used and its result narrowed.  ``n_threads`` None: OpenMP chooses.  No more threads than cores are used,
+    because OpenMP ends the process if it cannot start one.
     """
     if pydivsufsort is None:
         return cast(np.ndarray, sort_suffixes(text, n_threads or 1))

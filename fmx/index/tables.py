@@ -175,7 +175,7 @@ def seed_length(n_text: int) -> int:
 
 
 def longest_strings(n_text: int) -> int:
-    """Return the longest strings for which a table or a layout may have an entry each: 10, or 4^s <= 4 n."""
+    """Return the length of the longest strings that tables have an entry for: 10, or s with 4^s <= 4 n."""
     return max(10, (n_text.bit_length() + 1) // 2)
 
 

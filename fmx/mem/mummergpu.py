@@ -25,7 +25,8 @@ import numpy as np
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, prefetch
 from ..compiler.sorting import N_DIGITS
-from ..index.bwt import LARGE, LCP, lcp_below
+from ..index.bwt import LCP, lcp_below
+from ..index.contracts import LARGE_LCP
 from ..index.fm_index import load_lcp
 from ..index.reference import Blocks, Subquery, compare, find_block, symbol
 from ..machines.jobs import run_all, spans
@@ -119,7 +120,7 @@ def _scan_rows(segment, subquery, row, length, step):
     order = step
     while order == step and 0 <= row + step < segment.sa.size:
         shared = np.int64(at(segment.lcp, max(row, row + step)))
-        if shared < length and shared < LARGE:
+        if shared < length and shared < LARGE_LCP:
             break
         if shared <= length:
             position = np.int64(at(segment.sa, row + step))

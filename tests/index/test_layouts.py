@@ -23,7 +23,6 @@ from fmx.errors import UnsupportedError
 from fmx.index import layouts
 from fmx.index.contracts import (
     MAX_ROWS,
-    MAX_UNITS,
     OFFSET_BITS,
     ROW,
     SYMBOL_BITS,
@@ -186,7 +185,7 @@ def test_a_layout_of_long_steps_without_lookup_is_refused_by_name():
 @pytest.mark.parametrize("name", [x for x in cases.all_layouts() if units(example(x))], ids=str)
 def test_a_layout_keeps_the_limits_of_engines(name):
     """Every address of a text of some runs, whose contigs end near borders of runs."""
-    assert 0 < units(example(name)) <= MAX_UNITS
+    assert 0 < units(example(name)) <= 64
     assert 2 * name.k <= SYMBOL_BITS
     assert name.d <= ROW + 1
     assert name.forms(MAX_ROWS)[f"{name}.entries"].shape[0] // 2 <= 2**32

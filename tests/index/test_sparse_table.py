@@ -12,7 +12,7 @@ from texts import TEXTS, numbered, random_letters
 from fmx.errors import UnsupportedError
 from fmx.index import disk
 from fmx.index.fasta import read_fasta
-from fmx.index.sparse import DEPTH, FEW, REACH, SparseName, bucket_bits, parse_sparse
+from fmx.index.sparse import DEPTH, REACH, SMALL_BUCKET, SparseName, bucket_bits, parse_sparse
 from fmx.index.sparse_build import build_sparse
 from fmx.input.dna import pack_text
 from fmx.machines.jobs import ONE_CORE
@@ -67,7 +67,7 @@ def check(contigs, k, w):
         by_position = sorted(own, key=lambda row: row >> 32)
         assert own == (
             sorted(by_position, key=lambda row: from_kmer_on(text, k, row)[:DEPTH])
-            if len(own) > FEW else by_position
+            if len(own) > SMALL_BUCKET else by_position
         )  # fmt: skip
     bucket = 0
     for i, row in enumerate(rows):

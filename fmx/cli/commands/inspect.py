@@ -54,7 +54,7 @@ def inspect(path: str | Path, verify: bool = False, n_threads: int = 1) -> dict:
     if verify:
         from ...index import consistency
 
-        consistency.verify(path, meta, n_threads)
+        consistency.check(path, meta, n_threads)
     names = [meta["sparse"], *meta["layouts"]] if "sparse" in meta else meta["layouts"]
     n_text, arrays, sizes = meta["n_text"], array_sizes(meta), {}
     for name in names:

@@ -14,7 +14,6 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from ...errors import UnsupportedError
-from ..contracts import units
 
 
 class ArraySpec(NamedTuple):
@@ -68,11 +67,6 @@ class LayoutName:
         """The Family of the layout."""
         return REGISTRY[self.family]
 
-    @property
-    def units(self) -> int:
-        """Units of 16 bytes of an entry, 0 if it has none."""
-        return units(layout_from_arrays(self, dict.fromkeys(self.kind.types[self.k, self.d]._fields)))
-
     def forms(self, n_text: int) -> dict:
         """Return the form (ArraySpec) of each array, by its name in an index."""
         return {f"{self}.{field}": form for field, form in self.kind.forms(self.k, self.d, n_text).items()}
@@ -83,7 +77,10 @@ class LayoutName:
 
 
 def parse_name(name: str, n_text: int | None = None) -> LayoutName:
-    """Complete and check a layout name for a text of n_text symbols; UnsupportedError lists the layouts."""
+    """Return the LayoutName of a name that may lack k or d, for a text of n_text symbols.
+
+    Raises UnsupportedError, which lists the layouts.
+    """
     names = matching(name)
     return next((x for x in names if n_text is None or x.kind.fits(x.k, n_text)), names[0])
 

@@ -4,9 +4,11 @@ Rows are cut into runs of d; each run has 4^k entries, one per k-symbol, and C[c
 
     run 0: [AA: counter|bits] [AC: counter|bits] ... [TT: counter|bits]   run 1: ...
 
-An LF mapping reads one entry (entries.py): 16 bytes for d = 96, 32 bytes for d = 224, and for d = 64 the
-paper's 16 bytes, a word of counter and a word of bits.
-Size: 4^k * (entry) / d bytes per symbol; k = 2: 4 for d = 64 (12 GB of 3 Gb, section 3.1), 2.67, 2.29.
+An LF mapping reads one entry (entries.py): 16 bytes for d = 96, 32 bytes for d = 224.  For d = 64 it is the
+entry of the paper: 16 bytes, a word for the counter and a word of bits.
+
+Size: 4^k * (bytes of an entry) / d bytes per symbol.  For k = 2 that is 4 for d = 64 (12 GB for 3 Gb, section
+3.1), 2.67 for d = 96 and 2.29 for d = 224.
 """
 
 import numpy as np

@@ -183,7 +183,7 @@ _MIN_RUNS = 4096
 
 @choose.of("codes")
 def WithoutSymbol(choice, row):
-    """Choose the rows without k-symbol of ``codes``."""
+    """Choose the rows whose code is NONE."""
     return row if at(choice.codes, row) == NONE else np.int64(-1)
 
 
@@ -234,9 +234,9 @@ def family_of_entries(
     bytes_per_symbol: Callable[[int, int, int], float],
     runs_together: int = 1,
 ) -> Family:
-    """Return the Family of layouts whose ``entries`` are ``n_words(k, d, n)`` uint64; they register ``fill``.
+    """Return the Family of layouts that register ``fill`` and have ``n_words(k, d, n)`` words of ``entries``.
 
-    ``types`` by (k, d); a type with a field ``missing`` shows rows without k-symbol as the k-symbol 0.
+    ``types``: by (k, d); a type with a field ``missing`` shows rows without k-symbol as the k-symbol 0.
     ``runs_together``: number of runs of d rows that share words.
     """
 
