@@ -170,12 +170,6 @@ class Forgetful(NamedTuple):
     k: int
 
 
-def example(name):
-    """A layout without arrays."""
-    cls = layouts.REGISTRY[name.family].types[name.k, name.d]
-    return cls(*(name.k if field == "k" else None for field in cls._fields))
-
-
 def test_a_layout_of_long_steps_without_lookup_is_refused_by_name():
     assert make_exact(PREFIX, Forgetful(None, MIN_PREFIX + 1)).layout.k == MIN_PREFIX + 1
     with pytest.raises(UnsupportedError, match=f"Forgetful steps over {MIN_PREFIX + 2} symbols .*lookup"):
@@ -185,7 +179,7 @@ def test_a_layout_of_long_steps_without_lookup_is_refused_by_name():
 @pytest.mark.parametrize("name", [x for x in cases.all_layouts() if units(example(x))], ids=str)
 def test_a_layout_keeps_the_limits_of_engines(name):
     """Every address of a text of some runs, whose contigs end near borders of runs."""
-    assert 0 < units(example(name)) <= 64
+    assert 0 < name.units <= 64
     assert 2 * name.k <= SYMBOL_BITS
     assert name.d <= ROW + 1
     assert name.forms(MAX_ROWS)[f"{name}.entries"].shape[0] // 2 <= 2**32
@@ -202,7 +196,7 @@ def test_a_layout_keeps_the_limits_of_engines(name):
         for i in rows:
             word, offset, surplus = address(layout, np.int64(c), np.int64(i))
             assert word % 2 == 0
-            assert 0 <= word <= layout.entries.size - 2 * units(layout)
+            assert 0 <= word <= layout.entries.size - 2 * name.units
             assert 0 <= offset < 1 << OFFSET_BITS
             assert common.setdefault((c, word), offset & ~ROW) == offset & ~ROW
             assert abs(surplus) <= name.d

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from ...errors import UnsupportedError
+from ..contracts import units
 
 
 class ArraySpec(NamedTuple):
@@ -66,6 +67,11 @@ class LayoutName:
     def kind(self) -> "Family":
         """The Family of the layout."""
         return REGISTRY[self.family]
+
+    @property
+    def units(self) -> int:
+        """Units of 16 bytes of an entry, 0 if it has none."""
+        return units(layout_from_arrays(self, dict.fromkeys(self.kind.types[self.k, self.d]._fields)))
 
     def forms(self, n_text: int) -> dict:
         """Return the form (ArraySpec) of each array, by its name in an index."""
