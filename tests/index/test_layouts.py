@@ -29,7 +29,6 @@ from fmx.index.contracts import (
     address,
     neighbour,
     position_of,
-    units,
 )  # fmt: skip
 from fmx.index.positions import sample
 from fmx.index.suffix_array import suffix_array
@@ -176,7 +175,7 @@ def test_a_layout_of_long_steps_without_lookup_is_refused_by_name():
         make_exact(PREFIX, Forgetful(None, MIN_PREFIX + 2))
 
 
-@pytest.mark.parametrize("name", [x for x in cases.all_layouts() if units(example(x))], ids=str)
+@pytest.mark.parametrize("name", [x for x in cases.all_layouts() if x.units], ids=str)
 def test_a_layout_keeps_the_limits_of_engines(name):
     """Every address of a text of some runs, whose contigs end near borders of runs."""
     assert 0 < name.units <= 64
