@@ -1,5 +1,6 @@
-"""One gzip stream by many threads: what is read, and what is refused, is what igzip reads and refuses."""
+"""gzip: one stream by many threads is what igzip reads or refuses; blocks of BGZF are what others take."""
 
+import gzip
 import io
 import random
 import zlib
@@ -14,7 +15,9 @@ from output_of import bgzf
 from test_spans import are_same, by_threads, outcome
 
 from fmx.codecs import GzipStream, inflate, parallel_gzip
-from fmx.errors import InputError
+from fmx.codecs import bgzf as bgzf_codec
+from fmx.codecs.bgzf import BGZF_END, BLOCK
+from fmx.errors import FmxError, InputError
 from fmx.input.spans import plan
 from fmx.input.streams import Source
 
@@ -183,3 +186,73 @@ def test_a_long_read_is_read_to_its_end(tmp_path):
     assert (len(expected[0]), expected[1]) == (401, "")
     for size in (500, 5000, 50_000):
         assert by_threads(tmp_path / "x", size, 4, 4) == expected
+
+
+# Blocks of BGZF, many a call: what is deflated is read by others, and what others deflate is read.
+
+SIZES = [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 7]
+
+
+def letters(n) -> bytes:
+    return np.random.default_rng(n).choice(np.frombuffer(b"ACGT", np.uint8), n).tobytes()
+
+
+def noise(n) -> bytes:
+    """Does not shrink: the largest blocks there are."""
+    return np.random.default_rng(n).bytes(n)
+
+
+def stops_of(packed) -> list:
+    """Where each of the blocks ends, by the length in its header."""
+    stops = [0]
+    while stops[-1] < len(packed):
+        stops.append(stops[-1] + int.from_bytes(packed[stops[-1] + 16 :][:2], "little") + 1)
+    return stops[1:]
+
+
+def inflated(packed, skip, n):
+    """(whether the blocks are sound, what they hold)."""
+    view, stops = np.zeros(n, np.uint8), np.array(stops_of(packed), np.int64)
+    return bgzf_codec.inflate(np.frombuffer(packed, np.uint8), stops, skip, view), view.tobytes()
+
+
+@pytest.mark.parametrize("make", [letters, noise, bytes])
+@pytest.mark.parametrize("n", SIZES)
+def test_blocks_hold_any_data(n, make):
+    data = make(n)
+    packed = bgzf_codec.deflate(np.frombuffer(data, np.uint8))
+    assert gzip.decompress(packed + BGZF_END) == data
+    assert len(stops_of(packed)) == -(-n // BLOCK)
+    assert inflated(packed, 0, n) == (True, data)
+
+
+@given(data=st.binary(max_size=500), size=st.integers(1, 200), skip=st.integers(0, 200))
+def test_blocks_of_others_are_read_from_anywhere(data, size, skip):
+    packed = bgzf(data, size)
+    skip = min(skip, size, len(data))
+    assert inflated(packed, skip, len(data) - skip) == (True, data[skip:])
+    assert not inflated(packed, skip, len(data) - skip + 1)[0]
+    if skip < len(data):
+        assert not inflated(packed, skip, len(data) - skip - 1)[0]
+
+
+def test_an_isal_without_its_functions_is_one_line(monkeypatch):
+    monkeypatch.setattr(bgzf_codec.isal_zlib, "__file__", np.__file__)
+    bgzf_codec.isal.cache_clear()
+    with pytest.raises(FmxError, match="reinstall isal"):
+        bgzf_codec.isal()
+
+
+@pytest.mark.parametrize("name", ["deflate", "inflate"])
+def test_an_isal_of_other_structs_is_not_trusted(name, monkeypatch):
+    """As if its function did not do what it is asked for."""
+    made = bgzf_codec.deflate(np.zeros(9, np.uint8))
+    found = bgzf_codec.isal()
+    monkeypatch.setattr(bgzf_codec, "isal", lambda: found._replace(**{name: found.crc32}))
+    for tried in (bgzf_codec.deflater, bgzf_codec.inflater):
+        tried.cache_clear()
+    given = np.frombuffer(made, np.uint8), np.array([len(made)]), 0, np.empty(9, np.uint8)
+    with pytest.raises(FmxError, match="isal<2"):
+        bgzf_codec.deflate(np.zeros(9, np.uint8)) if name == "deflate" else bgzf_codec.inflate(*given)
+    for tried in (bgzf_codec.deflater, bgzf_codec.inflater):
+        tried.cache_clear()
