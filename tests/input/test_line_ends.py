@@ -95,14 +95,6 @@ def test_a_reference_with_a_cr_at_the_border_of_a_piece(cut):
             read_fasta(bad, size=cut)
 
 
-def test_crlf_and_lf_are_the_same(folder, index_of, command):
-    for name, data in (("lf", FASTQ), ("crlf", FASTQ.replace(b"\n", b"\r\n")), ("end", FASTQ[:-1] + b"\r")):
-        (folder / name).write_bytes(data)
-    found = [command("search", "-q", "-x", index_of(GENOME), name).records for name in ("lf", "crlf", "end")]
-    assert found[0] == found[1] == found[2]
-    assert len(found[0]) == 9
-
-
 RECORD = b"@a b\nACGT\n+\nIIII\n"
 EMPTY = b"@e\n\n+\n\n"
 
