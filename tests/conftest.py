@@ -47,11 +47,11 @@ WAYS = ["verify", *LAYOUTS]  # a query and what it needs: see cases.load
 
 # make test draws the same examples each time, make nightly more of them, and others.
 CI = hypothesis.settings(
-    deadline=None, derandomize=True, database=None, print_blob=True,
+    deadline=None, derandomize=True, database=None, print_blob=True, max_examples=60,
     suppress_health_check=[hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.data_too_large],
 )  # fmt: skip
 hypothesis.settings.register_profile("ci", CI)
-hypothesis.settings.register_profile("nightly", CI, derandomize=False, max_examples=10 * CI.max_examples)
+hypothesis.settings.register_profile("nightly", CI, derandomize=False, max_examples=1000)
 
 
 def pytest_addoption(parser):
