@@ -8,7 +8,7 @@ from hypothesis import settings
 
 
 def examples(n: int) -> settings:
-    """Let hypothesis draw n % of the usual number of examples: 60 in ``make test``, 1000 in ``make nightly``."""
+    """Let hypothesis draw n % of the usual examples: 60 in ``make test``, 1000 in ``make nightly``."""
     return settings(max_examples=n * settings.default.max_examples // 100)
 
 

@@ -25,11 +25,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
-TABLE = "tests/output/test_records.py::test_patterns_of_the_command_line_are_their_own_names"
-OUTPUT = f"tests/output/test_put.py {TABLE} tests/output/test_tags.py"
+RECORDS = "tests/output/test_records.py"
+OUTPUT = (
+    f"tests/output/test_put.py {RECORDS}::test_patterns_of_the_command_line_are_their_own_names "
+    f"{RECORDS}::test_a_mate_has_the_cigar_of_the_other_one "
+    f"{RECORDS}::test_records_of_fastq[palindromes-few-tags]"
+)
 QUERIES = "tests/search/test_engines.py"
 SAM = (
-    "tests/output/test_writer_protocol.py tests/output/test_tags.py tests/output/test_records.py "
+    f"tests/output/test_writer_protocol.py {RECORDS} "
     "tests/search/test_pairs.py tests/mem/test_mem_command.py "
     "-k 'gaps or tags or palindromes or fasta or documents or rule1 or all.sam'"
 )

@@ -97,22 +97,6 @@ def test_all_hits_of_yeast_reads_are_those_of_bowtie(name, yeast, bowtie_hits, d
 
 
 @pytest.mark.xdist_group("yeast")
-@pytest.mark.parametrize("layout", first_by_day(["sparse", "sparse-k25-w10", "sparse-k15-w4"]))
-def test_a_sparse_suffix_array_finds_the_hits_of_bowtie(layout, bowtie_hits, data, tmp_path):
-    reads = data(f"{YEAST_READS[0]}.fastq.gz")
-    sparse = fmx.build(data("scerevisiae_sacCer3.fa.gz"), tmp_path / "sparse.fmx", layout=layout, threads=2)
-    found = sparse.locate(reads)[["read", "contig", "position", "reverse"]].tolist()
-    assert sorted(found) == bowtie_hits(reads)
-
-
-@pytest.mark.xdist_group("yeast")
-def test_backward_search_finds_the_same_in_yeast(yeast, data):
-    reads = data(f"{YEAST_READS[0]}.fastq.gz")
-    backward = fmx.open(yeast.path, method="backward", threads=2)
-    assert (backward.locate(reads) == yeast.locate(reads)).all()
-
-
-@pytest.mark.xdist_group("yeast")
 def test_sam_of_yeast_reads_is_accepted_and_counts_agree(yeast, data, peer, command, tmp_path):
     """BAM and SAM by the command, read by samtools; NH is the number of records of a read with -a."""
     samtools, reads = peer("samtools"), data(f"{YEAST_READS[0]}.fastq.gz")

@@ -50,7 +50,7 @@ def check_header(sam, contigs) -> None:
 
 def records(
     contigs, read, limit=1, at_most=None, group=None, unmapped=True, strands=(0, 1), mismatches=0,
-    strata=False, nh="total",
+    strata=False, nh="total", tags=("NH", "HI", "NM", "MD"),
 ) -> list:  # fmt: skip
     """The records, lists of columns, of a read (name, sequence, quality or None); ``limit`` None: all."""
     name, sequence, quality = read
@@ -63,18 +63,19 @@ def records(
     ends = [f"RG:Z:{group}"] if group else []
     if not found or (at_most is not None and len(found) > at_most):
         n = 0 if nh == "reported" else len(found)
-        line = [name or "*", "4", *UNPLACED, written(sequence) or "*", quality or "*", f"NH:i:{n}", *ends]
-        return [line] if unmapped else []
+        letters = [written(sequence) or "*", quality or "*", *[f"NH:i:{n}"] * ("NH" in tags)]
+        return [[name or "*", "4", *UNPLACED, *letters, *ends]] if unmapped else []
     lines, n_hits = [], len(found[:limit] if nh == "reported" else found)
     for number, (n, contig, start, strand) in enumerate(found[:limit], 1):
         plus = naive.reverse_complement(sequence) if strand else written(sequence)
         letters = [plus, (quality[::-1] if strand else quality) if quality else "*"]
         bases = naive.plain(contigs[contig][1])[start : start + len(sequence)]
-        tags = [f"NH:i:{n_hits}", f"HI:i:{number}", f"NM:i:{n}", f"MD:Z:{naive.md(plus, bases)}", *ends]
+        all_tags = [f"NH:i:{n_hits}", f"HI:i:{number}", f"NM:i:{n}", f"MD:Z:{naive.md(plus, bases)}"]
+        of_it = [*(tag for tag in all_tags if tag[:2] in tags), *ends]
         mapq = mapping_quality(len(best)) if n == best[0][0] else 0
         place = [contigs[contig][0], str(start + 1), str(mapq), f"{len(sequence)}M", "*", "0", "0"]
         flag = str(REVERSE * strand + SECONDARY * (number > 1))
-        lines.append([name or "*", flag, *place, *(["*", "*"] if number > 1 else letters), *tags])
+        lines.append([name or "*", flag, *place, *(["*", "*"] if number > 1 else letters), *of_it])
     return lines
 
 

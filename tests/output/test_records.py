@@ -29,8 +29,14 @@ OPTIONS = {
     "forward": (["-a", "--forward-only"], {"limit": None, "strands": (naive.FORWARD,)}),
     "reverse": (["-a", "--reverse-only"], {"limit": None, "strands": (naive.REVERSE,)}),
     "no unmapped": (["-k", "2", "--no-unmapped", "-m", "9"], {"limit": 2, "at_most": 9, "unmapped": False}),
+    "reported": (["-k", "2", "--nh", "reported"], {"limit": 2, "nh": "reported"}),
+    "no-tags": (["--tags", "none"], {"tags": ()}),
+    "few-tags": (["-a", "--tags", "MD,NH"], {"limit": None, "tags": ("NH", "MD")}),
     "read group": (["--rg", r"@RG\tID:lane1\tSM:a sample"], {"group": "lane1"}),
 }
+
+UNIT = random_letters(200, "tags")
+GENOME = numbered([UNIT, "T" + UNIT[50:120], UNIT[60:100] + "G" + UNIT[55:105]])
 
 
 @pytest.mark.parametrize("options", OPTIONS)
@@ -71,6 +77,26 @@ def test_a_read_group_with_real_tabs_leaves_the_header_whole(folder, index_of, c
     arguments = ["--rg", "@RG\tID:x\tSM:y"]
     result = command("search", "-q", "-x", index_of(TEXTS["palindromes"]), "r.fa", *arguments)
     validate.check(result.out, TEXTS["palindromes"], [("a", "GAATTC", None)], group="x")
+
+
+@pytest.mark.parametrize("tags", ["MC", "NH,MC", "NH"])
+def test_a_mate_has_the_cigar_of_the_other_one(tags, folder, index_of, command):
+    pairs = [(UNIT[10:35], UNIT[60:90]), (UNIT[:21], "A" * 22), (UNIT[20:45], UNIT[150:170])]
+    for i in (0, 1):
+        reads = [(f"r{n}", pair[i]) for n, pair in enumerate(pairs)]
+        (folder / f"{i}.fq").write_bytes(cases.fastq(reads))
+    run = ["search", "-q", "-x", index_of(GENOME), "-1", "0.fq", "-2", "1.fq", "--ff", "--tags", tags]
+    found = command(*run)
+    assert (found.code, found.err) == (0, "")
+    for record in found.records:
+        flag, pair = int(record[1]), pairs[int(record[0][1:])]
+        other = pair[1 if flag & pysam.FREAD1 else 0]
+        expected = [] if flag & pysam.FMUNMAP or "MC" not in tags else [f"MC:Z:{len(other)}M"]
+        assert [tag for tag in record[11:] if tag.startswith("MC")] == expected
+    assert len({record[1] for record in found.records}) > 3
+    assert command(*run, "-o", "x.bam").code == 0
+    with pysam.AlignmentFile("x.bam") as file:
+        assert [record.to_string().split("\t") for record in file.fetch(until_eof=True)] == found.records
 
 
 # BAM
