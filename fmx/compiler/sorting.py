@@ -25,37 +25,18 @@ def lower_bound(array, left, right, value):
 
 @inlined
 def sort(keys, n):
-    """Sort keys[:n] (int64), few by insertion, others by heapsort, whose time is bounded for any input."""
-    if n <= _SMALL:
-        for i in range(1, n):
+    """Sort keys[:n] (int64): a Shell sort with Tokuda's gaps, few keys by insertion alone."""
+    gap = 1
+    while n > _SMALL and 9 * gap < 4 * n:
+        gap = 9 * gap // 4 + 1
+    while gap > 0:
+        for i in range(gap, n):
             key, j = keys[i], i
-            while j > 0 and keys[j - 1] > key:
-                keys[j] = keys[j - 1]
-                j -= 1
+            while j >= gap and keys[j - gap] > key:
+                keys[j] = keys[j - gap]
+                j -= gap
             keys[j] = key
-        return
-    for root in range(n // 2 - 1, -1, -1):
-        _sift(keys, root, n)
-    for end in range(n - 1, 0, -1):
-        keys[0], keys[end] = keys[end], keys[0]
-        _sift(keys, 0, end)
-
-
-@inlined
-def _sift(keys, root, n):
-    """Sift keys[root] down to its place in the heap keys[:n]."""
-    key = keys[root]
-    while True:
-        child = 2 * root + 1
-        if child >= n:
-            break
-        if child + 1 < n and keys[child + 1] > keys[child]:
-            child += 1
-        if keys[child] <= key:
-            break
-        keys[root] = keys[child]
-        root = child
-    keys[root] = key
+        gap = (4 * gap - 1) // 9
 
 
 class InPlace(NamedTuple):
