@@ -13,3 +13,4 @@ def _is_set(name: str) -> bool:
 SIMULATED = _is_set("NUMBA_ENABLE_CUDASIM")  # kernels run in numba's simulator of CUDA
 DISABLED = _is_set("NUMBA_DISABLE_JIT")  # plain Python, as in the CUDA simulator
 CHECKED = _is_set("NUMBA_BOUNDSCHECK")  # compiled code raises IndexError for an index outside its array
+LANES = 32  # of a vector (simd.py)

@@ -54,13 +54,10 @@ class Compiled(Piece):
     def code(self, kinds: tuple) -> Code:
         """Return the code for arguments of some kinds, kept or compiled."""
 
-        def others() -> None:
-            import_module(".ahead", __package__).compile_others(object_cache.plain_name(self.function, kinds))
-
         def make() -> Code:
             return compiler().machine_code(self.made, kinds, native.level[0])
 
-        return object_cache.load_or_make(self.name(kinds), make, others=others)
+        return object_cache.load_or_make(self.name(kinds), make)
 
     def name(self, kinds: tuple) -> str:
         """Return the name under which the code is kept."""
@@ -68,13 +65,12 @@ class Compiled(Piece):
 
 
 def compiled(function: Callable) -> Any:
-    """Compile at the first call, for the CPU; kept on disk, and run without Python's global lock."""
+    """Make a function that Python calls; it is compiled at its first call, and runs without Python's lock."""
     return function if DISABLED else Compiled(function)
 
 
 def brief(function: Callable) -> Any:
-    """Compile a function that usually takes microseconds: with several threads, it takes longer to get
-    Python's lock back, so this one keeps it."""
+    """Make a compiled function of a few microseconds: it keeps Python's lock, which is slow to get back."""
     return function if DISABLED else Compiled(function, keeps_lock=True)
 
 
@@ -85,13 +81,13 @@ def inlined(function: Callable) -> Any:
     return Piece(function, lambda: compiler().dispatcher(function, inline=True), "inlined")
 
 
-def primitive(function: Callable, name: str = "", emitters: str = "primitives_llvm") -> Any:
-    """Make a piece from the instructions of a module, under the function's name or ``name``."""
+def primitive(function: Callable, name: str = "") -> Any:
+    """Make a piece from the instructions in primitives_llvm.py under the function's name, or ``name``."""
     function.__name__ = function.__qualname__ = name or function.__name__
     if DISABLED:
         return function
-    make = lambda: getattr(import_module(f".{emitters}", __package__), function.__name__)  # noqa: E731
-    return Piece(function, make, emitters)
+    make = lambda: getattr(import_module(".primitives_llvm", __package__), function.__name__)  # noqa: E731
+    return Piece(function, make, "primitive")
 
 
 # Contracts: functions whose body is chosen by the type of their first argument.
@@ -118,9 +114,9 @@ def by_type_or_this(contract: Callable) -> Contract:
 
 
 def static_type(name: str, fields: Any, module: str) -> Any:
-    """Make a NamedTuple type with separate bodies, one of many that differ by constants of compiled code.
+    """Make a NamedTuple type, one of many with the same fields and with bodies that differ in constants.
 
-    Kept machine code finds its types by name in their modules, so it becomes an attribute of ``module``.
+    It becomes an attribute of ``module``, where the lists of entry points (ahead.py) find it by its name.
     """
     cls: Any = namedtuple(name, fields, module=module)  # type: ignore[misc]
     setattr(sys.modules[module], name, cls)
