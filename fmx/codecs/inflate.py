@@ -430,22 +430,22 @@ def header_end(data):
 
 @compiled
 def inflate_blocks(source, stop, codes, run, state):
-    """Inflate blocks until one begins at bit ``stop`` or later: (status, State before that block).
+    """Inflate blocks until one begins at bit ``stop`` or later: (status, *State before that block).
 
     If input or room runs out, or data are faulty, the State is the one before the block in question.
     """
     while state.bit < stop:
         n_ends = run.n_ends[0]
         if state.bit > source.last:
-            return NEEDS_INPUT, state
+            return NEEDS_INPUT, state.bit, state.n, state.member
         status, after = _block(source, codes, run, state)
         if status == ENDED:
-            return ENDED, after
+            return ENDED, after.bit, after.n, after.member
         if status != REACHED:
             run.n_ends[0] = n_ends
-            return status, state
+            return status, state.bit, state.n, state.member
         state = after
-    return REACHED, state
+    return REACHED, state.bit, state.n, state.member
 
 
 @inlined

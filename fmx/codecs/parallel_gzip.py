@@ -204,13 +204,14 @@ class Range:
     def _advance(self, stop: int) -> None:
         """Inflate blocks until one begins at bit ``stop`` of the file or later."""
         while True:
-            self._status, self._state = inflate.inflate_blocks(
+            self._status, *state = inflate.inflate_blocks(
                 self._input,
                 stop - 8 * self._base,
                 _room.codes,
                 inflate.InflatedRun(_room.out, _room.ends, _room.n_ends),
                 self._state,
             )
+            self._state = State(*state)
             if self._status == NEEDS_INPUT and self._input.last < self._input.end:
                 self._load(self._base, 2 * self._input.data.size)
             elif self._status == NEEDS_ROOM and _room.out.size < MOST * self._size + 4 * WINDOW:

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import CUDA_EXTRA, DeviceError, installed
-from . import SIMULATED, cuda_driver, object_cache
+from . import SIMULATED, cuda_driver, native, object_cache
 from .cuda_driver import CudaArray, LoadedKernel
-from .native import Code, number_bits, number_kind
+from .native import Code
 from .piece import Module
 
 cuda = Module()
@@ -33,26 +33,17 @@ def spread(arguments: tuple) -> tuple:
     """Return (kinds of the arguments, a tuple; their slots, 64-bit words), for arrays in GPU memory."""
     kinds: list = []
     slots = array("q")
-    _spread(arguments, kinds, slots)
+    native.fill(arguments, kinds, slots, CudaArray, _add_array)
     return tuple(kinds), slots
 
 
-def _spread(values: Any, kinds: list, slots: Any) -> None:
-    for value in values:
-        if isinstance(value, CudaArray):
-            if not value.slots:
-                value.kinds = value.dtype, value.ndim, "C"
-                words = 0, 0, value.size, value.dtype.itemsize, value.address, *value.shape, *value.strides
-                value.slots = array("q", words).tobytes()
-            kinds += value.kinds
-            slots.frombytes(value.slots)
-        elif isinstance(value, tuple):
-            kinds += type(value), len(value)
-            _spread(value, kinds, slots)
-        else:
-            kind = number_kind(value)
-            kinds.append(kind)
-            slots.append(number_bits(value, kind))
+def _add_array(value: CudaArray, kinds: list, slots: array) -> None:
+    if not value.slots:
+        value.kinds = value.dtype, value.ndim, "C"
+        words = 0, 0, value.size, value.dtype.itemsize, value.address, *value.shape, *value.strides
+        value.slots = array("q", words).tobytes()
+    kinds += value.kinds
+    slots.frombytes(value.slots)
 
 
 def compiler() -> ModuleType:
@@ -63,7 +54,7 @@ def compiler() -> ModuleType:
 class Kernel:
     """A function that runs on a GPU, with at most ``max_registers`` per thread (None: no limit).
 
-    It is kept on disk if its name, and the whole numbers that it holds, identify it.
+    It is kept on disk unless it uses variables of another function.
     """
 
     def __init__(self, function: Callable, max_registers: int | None = None) -> None:

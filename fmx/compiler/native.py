@@ -4,12 +4,11 @@ LLVM aborts the process when memory runs out, so enough address space is checked
 """
 
 import ctypes
-import functools
 import os
 import resource
 import sys
 from array import array
-from importlib import import_module
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -106,24 +105,20 @@ _NUMBERS = {"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"}
 _AS_BITS = {"u8", "f4", "f8"}
 ENTRY = "fmx_entry"
 READ_ONLY = "-"
-# Flags of an array that numba distinguishes: C order (0x1), else Fortran order (0x2), writeable (0x400).
-_FLAGS = 0x403
-_LAYOUTS = {
-    order | writeable: ("C" if order & 1 else "F" if order else "A") + ("" if writeable else READ_ONLY)
-    for order in range(4)
-    for writeable in (0, 0x400)
-}
+# Flags of an array that compiled code distinguishes: C order (0x1), writeable (0x400).
+_FLAGS = 0x401
+_LAYOUTS = {0x401: "C", 0x400: "A", 0x1: f"C{READ_ONLY}", 0: f"A{READ_ONLY}"}
 
 
 class Code(NamedTuple):
     """Machine code: an object file ``body``, in which ``symbol`` names the function, and ENTRY what calls it.
 
-    ``result`` is None, the type of a number (as "i8"), or [class, *results] for a tuple, where class is
-    "module:name" for a NamedTuple and "" for a plain tuple.
+    ``result``: NumPy's name of a number's type, as "i8"; each with a comma, as "i8,b1,", for a tuple; "" for
+    None.
     """
 
     symbol: str
-    result: Any
+    result: str
     body: bytes
 
 
@@ -131,29 +126,36 @@ def spread(arguments: tuple) -> tuple[tuple, list]:
     """Return the kinds of arguments, as a tuple, and the list of their slots."""
     kinds: list = []
     slots: list = []
-    _spread(arguments, kinds, slots)
+    fill(arguments, kinds, slots, np.ndarray, _add_array)
     return tuple(kinds), slots
 
 
-def _spread(values: Any, kinds: list, slots: Any) -> None:
+def _add_array(value: np.ndarray, kinds: list, slots: list) -> None:
+    kinds += value.dtype, value.ndim, _LAYOUTS[value.flags.num & _FLAGS]
+    slots.append(id(value))
+
+
+def fill(values: Iterable, kinds: list, slots: Any, array_type: type, add_array: Callable) -> None:
+    """Append the kinds and slots of arguments; ``add_array(value, kinds, slots)`` does so for an array.
+
+    Raises TypeError for what compiled code does not accept.
+    """
     for value in values:
-        if isinstance(value, np.ndarray):
-            kinds += value.dtype, value.ndim, _LAYOUTS[value.flags.num & _FLAGS]
-            slots.append(id(value))
+        if isinstance(value, array_type):
+            add_array(value, kinds, slots)
         elif isinstance(value, tuple):
             kinds += type(value), len(value)
-            _spread(value, kinds, slots)
+            fill(value, kinds, slots, array_type, add_array)
         elif value is None:
             kinds.append(None)
             slots.append(0)
         else:
-            kind = number_kind(value)
+            kind = _number_kind(value)
             kinds.append(kind)
-            slots.append(number_bits(value, kind))
+            slots.append(_number_bits(value, kind))
 
 
-def number_kind(value: Any) -> str:
-    """Return the kind of a number, as "i8".  Raises TypeError for anything else."""
+def _number_kind(value: Any) -> str:
     if isinstance(value, bool | np.bool_):
         return "?"
     if isinstance(value, int):
@@ -165,32 +167,11 @@ def number_kind(value: Any) -> str:
     raise TypeError(f"compiled code does not accept {type(value).__name__}")
 
 
-def number_bits(value: Any, kind: Any) -> int:
+def _number_bits(value: Any, kind: str) -> int:
     """Return the bits of a number of that kind, as a whole number that fits a slot."""
     if kind not in _AS_BITS:
         return int(value)
     return int.from_bytes(np.dtype(kind).type(value).tobytes(), sys.byteorder, signed=True)
-
-
-def _dtype(result: Any) -> np.dtype:
-    """Return how a result lies in memory."""
-    if not isinstance(result, list):
-        return np.dtype(result or "i8")
-    return np.dtype([(f"f{i}", _dtype(part)) for i, part in enumerate(result[1:])], align=True)
-
-
-def _value(result: Any, plain: Any) -> Any:
-    """Return a result from its numbers, in plain tuples."""
-    if not isinstance(result, list):
-        return plain
-    values = map(_value, result[1:], plain)
-    return _class(result[0])._make(values) if result[0] else tuple(values)
-
-
-@functools.cache
-def _class(name: str) -> Any:
-    module, _, path = name.partition(":")
-    return functools.reduce(getattr, path.split("."), import_module(module))
 
 
 class Native:
@@ -210,7 +191,8 @@ class Native:
         make = ctypes.PYFUNCTYPE if keeps_lock else ctypes.CFUNCTYPE
         kind = make(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
         self._function = kind(self._engine.get_function_address(ENTRY))
-        self._symbol, self._result, self._dtype = code.symbol, code.result, _dtype(code.result)
+        self._symbol, self._result = code.symbol, code.result
+        self._dtype = np.dtype(code.result or "i8", align=True)
         self._memory = ctypes.c_byte * self._dtype.itemsize
 
     def __call__(self, slots: Any, arguments: tuple) -> Any:
@@ -220,6 +202,4 @@ class Native:
             raise IndexError(f"{self._symbol}: an index is out of bounds")
         if status not in (0, -2):
             raise RuntimeError(f"{self._symbol} ended with status {status}")
-        if self._result is None:
-            return None
-        return _value(self._result, np.frombuffer(memoryview(memory), self._dtype).item())
+        return np.frombuffer(memoryview(memory), self._dtype).item() if self._result else None

@@ -21,6 +21,7 @@ from numba import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.registry import cpu_target
 from numba.extending import overload, typeof_impl
+from numba.np.numpy_support import as_dtype
 
 from ..errors import FmxError
 from . import CHECKED
@@ -219,17 +220,10 @@ def types_of(kinds: tuple) -> tuple:
     return tuple(type_of(kind) for kind in parts)
 
 
-def _result(kind: Any) -> Any:
-    """Return the type of a result as in Code."""
-    kind = types.unliteral(kind)
+def _result(kind: types.Type) -> str:
+    """Return the type of a result as in Code; a NamedTuple becomes a plain tuple."""
     if isinstance(kind, types.NoneType):
-        return None
+        return ""
     if isinstance(kind, types.BaseTuple):
-        named = getattr(kind, "instance_class", None)
-        name = f"{named.__module__}:{named.__qualname__}" if named else ""
-        return [name, *map(_result, kind)]
-    if isinstance(kind, types.Boolean):
-        return "?"
-    if isinstance(kind, types.Integer | types.Float):
-        return f"{'f' if isinstance(kind, types.Float) else 'i' if kind.signed else 'u'}{kind.bitwidth // 8}"
-    raise TypeError(f"a compiled function cannot return {kind}")
+        return "".join(f"{as_dtype(types.unliteral(part)).str[1:]}," for part in kind)
+    return as_dtype(types.unliteral(kind)).str[1:]

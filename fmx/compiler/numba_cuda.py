@@ -54,9 +54,9 @@ def ptx(function: Callable, kinds: tuple, capability: tuple) -> str:
 
 
 def machine_code(function: Callable, max_registers: int | None, kinds: tuple, capability: tuple) -> Code:
-    """Return the Code of a kernel for a GPU: a cubin, without ``result`` and ``entry``."""
+    """Return the Code of a kernel for a GPU: a cubin, without ENTRY."""
     text = ptx(function, kinds, capability)
     (symbol,) = re.findall(r"\.entry\s+(\w+)", text)
     options = LinkerOptions(arch="sm_{}{}".format(*capability), max_register_count=max_registers)
     made = Linker(ObjectCode.from_ptx(text.encode()), options=options).link("cubin")
-    return Code(symbol, None, bytes(made.code))
+    return Code(symbol, "", bytes(made.code))

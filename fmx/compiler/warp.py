@@ -86,7 +86,7 @@ class InTurn:
 
 
 def kernel(function: Callable, max_registers: int | None = None) -> Any:
-    """Make a CUDA kernel, compiled at its first launch and kept on disk unless it holds other functions."""
+    """Make a CUDA kernel, compiled at its first launch and kept on disk."""
     return InTurn(function) if SIMULATED else Kernel(function, max_registers)
 
 

@@ -77,7 +77,7 @@ def test_arguments_are_passed_as_numba_reads_them(driver):
     assert tail[7:] == [-300, 0x3F000000, -1, 1, 0x4000000000000000]
 
 
-@pytest.mark.parametrize("value", [np.zeros(3), "text", None, 1j], ids=str)
+@pytest.mark.parametrize("value", [np.zeros(3), "text", 1j], ids=str)
 def test_what_a_kernel_cannot_take_is_refused(value):
     with pytest.raises(TypeError, match="compiled code does not accept"):
         kernels.spread([value])
@@ -100,18 +100,15 @@ def test_a_kept_kernel_is_launched_without_the_compiler(driver, monkeypatch):
         Kernel(add)[4, 32](out, Pair(first, np.int64(7)), 5)
 
 
-def test_kernels_that_names_do_not_tell_apart_are_not_kept(driver, tmp_path):
-    def holding(held):
-        def run(out):
-            out[0] = held
+def test_kernels_that_hold_variables_of_a_function_are_not_kept(driver, tmp_path):
+    number = 3
 
-        run.__module__ = "fmx.holding"
-        return Kernel(run)
+    def run(out):
+        out[0] = number
 
-    out = gpu.zeros(1, np.int64)
-    for held, n_files in ((3, 1), (3, 1), (4, 2), (4.5, 2)):
-        holding(held)[1, 1](out)
-        assert len(list((tmp_path / "code").iterdir())) == n_files, held
+    run.__module__ = "fmx.holding"
+    Kernel(run)[1, 1](gpu.zeros(1, np.int64))
+    assert not (tmp_path / "code").exists()
 
 
 def test_registers_and_versions_are_told_apart(driver, tmp_path, monkeypatch):
