@@ -2,21 +2,20 @@
 
 Kernels are kept in the same way, and so are other data that can be made again (index/disk.py).
 
-A file is a checksum of everything after it: a line that identifies the code (the function and the kinds of
-its arguments), a line of JSON (symbol, type of the result), the machine code.  Any other content is ignored,
-and the function is compiled again.
+A file is a checksum, a line with the symbol and the type of the result, and the machine code.  The checksum
+is that of the names of the folder and of the code, which identify the compiler, the function and the kinds of
+its arguments, and of the rest of the file.  If it does not fit, the function is compiled again.
 """
 
 import functools
 import hashlib
-import json
 import os
 import re
 import shutil
 import stat
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from importlib.util import MAGIC_NUMBER, find_spec
 from pathlib import Path
 from typing import Any
@@ -80,12 +79,11 @@ def sources_of(package: Path) -> bytes:
 def name_of(function: Callable, kinds: tuple) -> str:
     """Return the full name of code: the function, its fingerprint, and the kinds of its arguments.
 
-    It is "", for code that is not kept, if the function, or a type, is not of fmx, or if the function holds
-    more than whole numbers of another function: a name would not identify it.
+    It is "", for code that is not kept, if the function, or a type, is not of fmx, or if the function uses
+    variables of another function: a name would not identify it.
     """
     named = [function, *(kind for kind in kinds if isinstance(kind, type) and kind is not tuple)]
-    cells = [cell.cell_contents for cell in function.__closure__ or ()]
-    if not (all(x.__module__.startswith("fmx.") for x in named) and all(isinstance(x, int) for x in cells)):
+    if function.__closure__ or not all(x.__module__.startswith("fmx.") for x in named):
         return ""
     name, _, words = plain_name(function, kinds).partition(" ")
     return f"{name} {fingerprint(function, kinds)} {words}"
@@ -109,35 +107,35 @@ def _file(name: str) -> str:
 def read(name: str, target: str = "") -> bytes | None:
     """Return what is kept under a name; None if there is nothing, or it is damaged or has another name."""
     where = folder(target)
-    return _content(name, private.read(where, _file(name))) if where else None
+    return _content(where, name, private.read(where, _file(name))) if where else None
 
 
-def _content(name: str, data: bytes | None) -> bytes | None:
-    if data is None or hashlib.sha256(data[_CHECK:]).digest() != data[:_CHECK]:
+def _check(where: Path, name: str, data: bytes) -> bytes:
+    return hashlib.sha256(f"{where.name}\n{name}\n".encode() + data).digest()
+
+
+def _content(where: Path, name: str, data: bytes | None) -> bytes | None:
+    if data is None or _check(where, name, data[_CHECK:]) != data[:_CHECK]:
         return None
-    written, _, content = data[_CHECK:].partition(b"\n")
-    return content if written == name.encode() else None
+    return data[_CHECK:]
 
 
 def write(name: str, data: bytes, target: str = "") -> None:
     """Keep bytes under a name (one line), if there is a folder for them."""
     where = folder(target)
     if where:
-        content = name.encode() + b"\n" + data
-        private.write(where, _file(name), hashlib.sha256(content).digest() + content)
+        private.write(where, _file(name), _check(where, name, data) + data)
         _tidy(where.parent)
 
 
 @functools.cache
 def _tidy(base: Path) -> None:
-    """Remove folders of code that were not used for long, of other compilers; the four newest stay."""
+    """Remove folders of code, of other compilers, that were not used for long."""
     with suppress(OSError):
-        states = {path: path.lstat() for path in base.iterdir() if re.fullmatch("[0-9a-f]{16}", path.name)}
-        ours = [
-            x for x, state in states.items() if stat.S_ISDIR(state.st_mode) and state.st_uid == os.geteuid()
-        ]
-        for path in sorted(ours, key=lambda path: -states[path].st_mtime)[4:]:
-            if states[path].st_mtime < time.time() - _UNUSED:
+        for path in base.iterdir():
+            state = path.lstat()
+            is_old = stat.S_ISDIR(state.st_mode) and state.st_mtime < time.time() - _UNUSED
+            if is_old and state.st_uid == os.geteuid() and re.fullmatch("[0-9a-f]{16}", path.name):
                 shutil.rmtree(path, ignore_errors=True)
 
 
@@ -146,34 +144,27 @@ def load(name: str, target: str = "") -> Code | None:
     data = read(name, target)
     for where in shared_folders(target) if data is None else ():
         with suppress(OSError):
-            data = data or _content(name, (where / _file(name)).read_bytes())
+            data = data or _content(where, name, (where / _file(name)).read_bytes())
     if data is None:
         return None
     head, _, machine = data.partition(b"\n")
-    symbol, result = json.loads(head)
+    symbol, _, result = head.decode().partition(" ")
     return Code(symbol, result, machine)
 
 
-def load_or_make(
-    name: str, make: Callable[[], Code], target: str = "", others: Callable[[], object] = lambda: None
-) -> Code:
-    """Return the code of a name, kept or made, by one process alone; "" is the name of what is not kept.
-
-    ``others()`` makes more that is likely to be needed, before.
-    """
+def load_or_make(name: str, make: Callable[[], Code], target: str = "") -> Code:
+    """Return the code of a name, kept or made, by one process alone; "" is the name of what is not kept."""
     code, where = load(name, target) if name else None, folder(target)
     if code is None:
-        with compiling():
-            if name:
-                others()
-            with private.locked(where, _file(name)) if name and where else nullcontext():
-                code = load(name, target) if name else None
-                if code is None:
-                    report_compiling()
-                    code = make()
-                    if name:
-                        head = json.dumps([code.symbol, code.result]).encode()
-                        write(name, head + b"\n" + code.body, target)
+        start = time.monotonic()
+        with private.locked(where, _file(name)) if name and where else nullcontext():
+            code = load(name, target) if name else None
+            if code is None:
+                _report_compiling()
+                code = make()
+                if name:
+                    write(name, f"{code.symbol} {code.result}\n".encode() + code.body, target)
+        _seconds[0] += time.monotonic() - start
     return code
 
 
@@ -185,8 +176,7 @@ def is_kept() -> bool:
 
 # What is not on disk is compiled: who is notified, and how long it takes.
 
-listeners: list = []  # the last one: machines/progress.py
-_unnotified: list = []  # the listener, until it was notified
+_unnotified: list = []  # the listener (machines/progress.py), until it was notified
 _seconds = [0.0]
 
 
@@ -195,7 +185,7 @@ def on_first_compile(listener: Any) -> None:
 
     The last listener replaces earlier ones, such as that of an earlier command of the process.
     """
-    listeners[:] = _unnotified[:] = [listener]
+    _unnotified[:] = [listener]
 
 
 def seconds_of_compiling() -> float:
@@ -203,17 +193,7 @@ def seconds_of_compiling() -> float:
     return _seconds[0]
 
 
-@contextmanager
-def compiling() -> Iterator[None]:
-    """Count the time in the context as compiling."""
-    start = time.monotonic()
-    try:
-        yield
-    finally:
-        _seconds[0] += time.monotonic() - start
-
-
-def report_compiling(what: str = "") -> None:
+def _report_compiling() -> None:
     """Report once that something is compiled, and why if each time."""
     while _unnotified:
         later = "later runs reuse the code"
@@ -221,4 +201,4 @@ def report_compiling(what: str = "") -> None:
             where = folder() or "a folder without a home"
             remedy = "set FMX_CACHE to a folder that only you can write to"
             later = f"each time: the code cannot be stored in {where}; {remedy}"
-        _unnotified.pop().say(f"compiling for this machine ({later}){what} ...")
+        _unnotified.pop().say(f"compiling for this machine ({later}) ...")

@@ -1,9 +1,8 @@
 """Private folders: where machine code may be stored, and from where it is loaded.
 
-Whoever can write the machine code that we load can do whatever we can.  So a file is read or written only in
-a folder that belongs to us, is closed to everybody else (0700), is not a link, and is below folders that
-nobody else can change.  Folders are checked from the root on: once one is checked, nobody else can exchange
-it.
+Whoever can write the machine code that we load can do whatever we can.  So a folder is used only if it
+belongs to us and is closed to everybody else (0700).  It is opened first and then checked, and files are
+named relative to the open folder, so it does not matter who can move or replace it.
 """
 
 import fcntl
@@ -11,11 +10,11 @@ import os
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 _DAY = 86400  # seconds
-_PAUSE, _PATIENCE = 0.05, 60  # seconds between looks at a lock, and in all: its holder may be stopped
+_PAUSE, _MOST_PAUSES = 0.05, 1200  # seconds between tries to lock, and their number
 
 
 def base() -> Path | None:
@@ -29,76 +28,76 @@ def base() -> Path | None:
         return None
 
 
-def _check(folder: Path, make: bool = False) -> None:
-    """Raise OSError if there is no such folder, or if others could change it; ``make``: create it first."""
-    owners = 0, os.geteuid(), os.stat("/").st_uid  # in a container without root, root seems to be another
-    for path in (*reversed(folder.parents), folder):
-        if make and not os.path.lexists(path):
-            with suppress(FileExistsError):
-                os.mkdir(path, 0o700)
-        state = os.lstat(path)
-        # If each user has a group of the same number, that group has no other members.
-        groups = 0 if state.st_gid == os.getegid() == os.geteuid() else stat.S_IWGRP
-        is_safe = not state.st_mode & (stat.S_IWOTH | groups) or state.st_mode & stat.S_ISVTX
-        if not (stat.S_ISDIR(state.st_mode) and state.st_uid in owners and is_safe):
-            raise PermissionError(f"others can change {path}")
-    if state.st_uid != os.geteuid() or state.st_mode & 0o077:
-        raise PermissionError(f"{folder} is not private")
-    if state.st_mtime < time.time() - _DAY:
-        with suppress(OSError):  # a read-only file system
-            os.utime(folder)  # it is in use
+@contextmanager
+def _opened(folder: Path, make: bool = False) -> Iterator[int]:
+    """Open a folder, created if ``make``, and return its descriptor.  Raises OSError unless it is private."""
+    if make:
+        folder.mkdir(0o700, parents=True, exist_ok=True)
+    number = os.open(folder, os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        state = os.fstat(number)
+        if state.st_uid != os.geteuid() or state.st_mode & 0o077:
+            raise PermissionError(f"{folder} is not private")
+        if state.st_mtime < time.time() - _DAY:
+            with suppress(OSError):  # a read-only file system
+                os.utime(number)  # it is in use
+        yield number
+    finally:
+        os.close(number)
 
 
 def is_ours(folder: Path) -> bool:
-    """Return whether a folder (an absolute path without links) is private and writable; made if missing."""
-    with suppress(OSError):
-        _check(folder, make=True)
+    """Return whether a folder is private and writable; it is created if missing."""
+    with suppress(OSError), _opened(folder, make=True):
         return os.access(folder, os.W_OK)
     return False
 
 
 def read(folder: Path, name: str) -> bytes | None:
     """Return the content of a file; None if there is none, or if it is not ours or the folder not private."""
-    with suppress(OSError):
-        _check(folder)
-        state = os.lstat(folder / name)
+    with suppress(OSError), _opened(folder) as at:
+        state = os.stat(name, dir_fd=at, follow_symlinks=False)
         if stat.S_ISREG(state.st_mode) and state.st_uid == os.geteuid():
-            return (folder / name).read_bytes()
+            with open(os.open(name, os.O_RDONLY, dir_fd=at), "rb") as file:
+                return file.read()
     return None
 
 
 def write(folder: Path, name: str, data: bytes) -> None:
     """Write a file to a folder; it appears complete or not at all."""
-    with suppress(OSError):
-        _check(folder, make=True)
-        draft = folder / f"{name}.{os.urandom(8).hex()}"
+    with suppress(OSError), _opened(folder, make=True) as at:
+        draft = f"{name}.{os.urandom(8).hex()}"
         try:
-            draft.write_bytes(data)
-            draft.replace(folder / name)
+            with open(os.open(draft, os.O_WRONLY | os.O_CREAT, 0o600, dir_fd=at), "wb") as file:
+                file.write(data)
+            os.replace(draft, name, src_dir_fd=at, dst_dir_fd=at)
         finally:
-            draft.unlink(missing_ok=True)
+            with suppress(FileNotFoundError):
+                os.unlink(draft, dir_fd=at)
 
 
 @contextmanager
 def locked(folder: Path, name: str) -> Iterator[None]:
-    """Hold the lock of a name in a folder; no lock where locks do not work, or after _PATIENCE seconds.
+    """Hold the lock of a name in a folder; no lock where locks do not work, or after a minute.
 
-    The lock is a file, removed afterwards; the system releases the lock of a process that ends.
+    The lock is a file, removed afterwards; the system releases the lock of a process that ends, but not that
+    of one that is stopped.
     """
-    lock, file = folder / f"{name}.lock", -1
-    with suppress(OSError):
-        _check(folder, make=True)
-        file = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
-        until = time.monotonic() + _PATIENCE
-        while time.monotonic() < until:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                time.sleep(_PAUSE)
-    try:
-        yield
-    finally:
-        if file >= 0:
-            lock.unlink(missing_ok=True)
-            os.close(file)
+    lock, file = f"{name}.lock", -1
+    with ExitStack() as stack:
+        with suppress(OSError):
+            at = stack.enter_context(_opened(folder, make=True))
+            file = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600, dir_fd=at)
+            for _ in range(_MOST_PAUSES):
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    time.sleep(_PAUSE)
+        try:
+            yield
+        finally:
+            if file >= 0:
+                with suppress(OSError):
+                    os.unlink(lock, dir_fd=at)
+                os.close(file)

@@ -188,8 +188,8 @@ def test_what_time_is_spent_on_adds_up_to_all_of_it(now):
     with wall.spending("opening"):
         now[0] += 0.5
     now[0] += 0.25
-    with object_cache.compiling():
-        now[0] += 4
+    now[0] += 4
+    object_cache._seconds[0] += 4
     with wall.spending("mapping"):
         now[0] += 1
         wall.written(Slow()).write(b"x")
