@@ -8,9 +8,9 @@ import sys
 import cases
 import numpy as np
 import pytest
+from kept import compiled
 from texts import random_letters
 
-from fmx.compiler.functions import compiled
 from fmx.input import sets
 from fmx.search.mapping import BOTH
 from fmx.search.queries import near
