@@ -2,7 +2,7 @@
 
 Kernels are those that the CUDA simulator meets, on tiny data.
 
-python -m tests.entry_points, or make entry-points; with "functions" or "kernels" it writes one of the two.
+python -m tests.entry_points, or make entry-points.
 tests/compiler/test_entries.py checks that they are whole.
 """
 
@@ -31,15 +31,14 @@ LAYOUTS = [
     "cofi-k8",
 ]
 KINDS = ("sam", "bam", "tsv", "paf", "bed", "parquet")
-PLAIN = {
-    "index": "index lambda.fa -o plain.fmx",
-    "search": "search -x l.fmx reads.fq -o out.sam",
-    "locate": "locate -x l.fmx -p GATTACA",
-    "mem": "mem -x l.fmx reads.fa",
-    "pairwise": "pairwise reads.fa",
-    "count": "count -l library.csv reads.fq",
-}
 USUAL = [  # those of README.md, and their most common variants
+    "index lambda.fa -o plain.fmx",
+    "search -x l.fmx reads.fq -o out.sam",
+    "locate -x l.fmx -p GATTACA",
+    "mem -x l.fmx reads.fa",
+    "pairwise reads.fa",
+    "count -l library.csv reads.fq",
+    "offtargets -l library.csv lambda.fa",
     "index twice.fa -o twice.fmx",
     "search -x l.fmx reads.fq.gz -o out.bam",
     "search -x l.fmx many.fq.gz -t 4 -o out.bam",
@@ -124,7 +123,6 @@ OTHERS = [
     "count -l library.csv --mismatches 1 reads.fq",
     "count -l library.csv --anywhere --min-quality 5 reads.fq",
     "count -l library.csv -1 reads.fq -2 mates.fq",
-    "offtargets -l library.csv lambda.fa",
     "offtargets -l library.csv l.fmx",
     "inspect l.fmx --verify",
     "inspect rate.fmx --verify",
@@ -168,12 +166,12 @@ ON_GPU = [
     "index tiny.fa -o lcp.fmx --with-lcp",
     "mem -x lcp.fmx --algorithm mummergpu few.fa",
 ]
-# What a command, or a program of LIBRARY, notes of each function: its name, kB of code, and the modules of
+# What commands, or a program of LIBRARY, note of each function: its name, kB of code, and the modules of
 # contracts' bodies.
 PROGRAM = """
 import json, sys
 from fmx.cli import main
-from fmx.compiler import ahead, functions, piece, object_cache
+from fmx.compiler import functions, piece, object_cache
 code, found = functions.Compiled.code, []
 
 def note(compiled, kinds):
@@ -185,13 +183,13 @@ def note(compiled, kinds):
     return made
 
 functions.Compiled.code = note
-ahead.work_alone()
-status = exec(sys.argv[3], {}) if sys.argv[2] == "-c" else main.run(sys.argv[2:])
+for command in json.load(sys.stdin):
+    if exec(command, {}) if "\\n" in command else main.run(command.split()):
+        sys.exit(command)
 with open(sys.argv[1], "w") as file:
     json.dump(found, file)
-sys.exit(status)
 """
-# What a command on the simulator notes: the names of kernels, and of functions that Python calls.
+# What commands on the simulator note: the names of kernels, and of functions that Python calls.
 ON_GPU_PROGRAM = """
 import json, sys, threading
 from functools import wraps
@@ -225,35 +223,34 @@ def launch(kernel, how):
     return run
 
 plain, warp.InTurn.__getitem__ = warp.InTurn.__getitem__, launch
-status = main.run([*sys.argv[2:], "--engine", "cuda"])
+for command in json.load(sys.stdin):
+    if main.run([*command.split(), "--engine", "cuda"]):
+        sys.exit(command)
 with open(sys.argv[1], "w") as file:
     json.dump([sorted(found), sorted(called)], file)
-sys.exit(status)
 """
 
 
-def run(command: str, folder: Path) -> list:
-    """[name, size of its code in kB, modules of bodies] of each entry point that a command needs."""
-    return noted(PROGRAM, command, folder)
+def run(commands: list, folder: Path) -> list:
+    """[name, size of its code in kB, modules of bodies] of each entry point that commands need."""
+    return noted(PROGRAM, commands, folder)
 
 
-def run_on_gpu(command: str, folder: Path) -> list:
-    """Names of the kernels that a command launches on the simulator, and of the functions that it calls."""
-    return noted(ON_GPU_PROGRAM, command, folder, NUMBA_ENABLE_CUDASIM="1", NUMBA_DISABLE_JIT="1")
+def run_on_gpu(commands: list, folder: Path) -> list:
+    """Names of the kernels that commands launch on the simulator, and of the functions that they call."""
+    return noted(ON_GPU_PROGRAM, commands, folder, NUMBA_ENABLE_CUDASIM="1", NUMBA_DISABLE_JIT="1")
 
 
-def noted(program: str, command: str, folder: Path, **variables: str) -> list:
-    """What a program notes of a command."""
-    noted = folder / "noted.json"
+def noted(program: str, commands: list, folder: Path, **variables: str) -> list:
+    """What a program notes of commands."""
     paths = os.pathsep.join([str(ROOT), str(Path(__file__).parent)])
-    environment = {**os.environ, "PYTHONPATH": paths, **variables}
     done = subprocess.run(
-        [sys.executable, "-c", program, noted, *(["-c", command] if "\n" in command else command.split())],
-        cwd=folder, env=environment, capture_output=True, text=True, check=False,
+        [sys.executable, "-c", program, "noted.json"], input=json.dumps(commands), cwd=folder, text=True,
+        env={**os.environ, "PYTHONPATH": paths, **variables}, capture_output=True, check=False,
     )  # fmt: skip
     if done.returncode:
-        raise RuntimeError(f"fmx {command}\n{done.stderr}")
-    return json.loads(noted.read_text())
+        raise RuntimeError(done.stderr)
+    return json.loads((folder / "noted.json").read_text())
 
 
 def make_data(folder: Path) -> None:
@@ -293,57 +290,35 @@ def make_data(folder: Path) -> None:
     (folder / "few.bgzf.gz").write_bytes(bgzf(fastq))
 
 
-def functions(folder: Path) -> list:
-    """Lines of entry_points.txt."""
-    sizes: dict = {}
-    commands: dict = {}
-    bodies: set = set()
-    run("index lambda.fa -o l.fmx", folder)
-    others = [("usual", command) for command in USUAL] + [("-", command) for command in (*OTHERS, LIBRARY)]
-    for word, command in [*PLAIN.items(), *others]:
-        print(command, file=sys.stderr)
-        for found, size, modules in run(command, folder):
-            sizes[found] = max(size, sizes.get(found, 0))
-            commands.setdefault(found, set()).add(word)
-            bodies.update(modules)
-    for command in ON_GPU:
-        print(command, "on a GPU", file=sys.stderr)
-        for found in set(run_on_gpu(command, folder)[1]) - sizes.keys():
-            sizes[found] = size_of(ahead.Entry(0, frozenset(), found, ""))
-            commands[found] = {"-"}
-    lines = [" ".join(sorted(bodies))]
-    for found in sorted(sizes):
-        lines.append(f"{sizes[found]} {','.join(sorted(commands[found] - {'-'})) or '-'} {found}")
-    return lines
-
-
-def kernels(folder: Path) -> list:
-    """Lines of kernels.txt, with sizes of code for one kind of GPU."""
-    names: set = set()
-    for command in ON_GPU:
-        print(command, file=sys.stderr)
-        names.update(run_on_gpu(command, folder)[0])
-    ahead.import_bodies()
-    entries = [ahead.Entry(0, frozenset(), name, "sm_90") for name in sorted(names)]
-    return [f"{size_of(entry)} - {entry.name}" for entry in entries]
+def functions(folder: Path, on_gpu: list) -> list:
+    """Lines of entry_points.txt; ``on_gpu``: functions that are called with a GPU, too."""
+    run(["index lambda.fa -o l.fmx"], folder)
+    usual = {name: (size, modules) for name, size, modules in run(USUAL, folder)}
+    every = usual | {name: (size, modules) for name, size, modules in run([*OTHERS, LIBRARY], folder)}
+    for name in set(on_gpu) - every.keys():
+        every[name] = size_of(ahead.Entry(0, False, name)), []
+    bodies = {module for _, modules in every.values() for module in modules}
+    words = {name: "usual" if name in usual else "-" for name in every}
+    return [" ".join(sorted(bodies)), *(f"{every[name][0]} {words[name]} {name}" for name in sorted(every))]
 
 
 def size_of(entry: ahead.Entry) -> int:
-    """kB of the code of a kernel, or a function."""
+    """kB of the code of a kernel (for one kind of GPU), or a function."""
     print(entry.name.split()[0], file=sys.stderr)
-    compiled, kinds = ahead.function_of(entry)
-    code = compiled.code(kinds, *([(9, 0)] if entry.gpu else []))
-    return -(-len(code.body) // 1000)
+    compiled, *what = ahead.function_of(entry)
+    return -(-len(compiled.code(*what).body) // 1000)
 
 
-def main(which: list) -> None:
-    """Run all commands, and write the lists, or one of them."""
+def main() -> None:
+    """Run all commands, and write the lists."""
     with tempfile.TemporaryDirectory() as name:
         make_data(Path(name))
-        for path, make in ((ahead.PATH, functions), (ahead.KERNELS, kernels)):
-            if make.__name__ in (which or ("functions", "kernels")):
-                path.write_text("\n".join(make(Path(name))) + "\n")
+        kernels, called = run_on_gpu(ON_GPU, Path(name))
+        ahead.import_bodies()
+        ahead.PATH.write_text("\n".join(functions(Path(name), called)) + "\n")
+        entries = [ahead.Entry(0, False, kernel, "sm_90") for kernel in kernels]
+        ahead.KERNELS.write_text("".join(f"{size_of(entry)} - {entry.name}\n" for entry in entries))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -19,9 +19,9 @@ def main(target: str = "") -> None:
     if level:
         native.compile_for(level)
     ahead.import_bodies()
-    entries = ahead.usual()
-    if target:
-        entries = [entry for gpu in gpus for entry in ahead.kernels_for(gpu)] or list(ahead.known().values())
+    entries = [entry for gpu in gpus for entry in ahead.kernels_for(gpu)]
+    if not gpus:
+        entries = [entry for entry in ahead.functions() if level or entry.is_usual]
     failed = ahead.compile_all(entries, min(len(os.sched_getaffinity(0)), MOST), level)
     if failed and (target or len(failed) == len(entries)):
         sys.exit(f"{len(failed)} functions could not be compiled, such as {failed[0].name.split()[0]}")

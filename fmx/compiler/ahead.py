@@ -1,13 +1,11 @@
-"""Compiling ahead: entry points, the functions that commands call, with the kinds of their arguments.
+"""Compiling ahead: entry points, the functions that Python calls, with the kinds of their arguments.
 
-entry_points.txt is written by tests/entry_points.py, which runs the commands.  Its first line names the
-modules with bodies of contracts.  Each other line has the kB of machine code; the commands that need it
-without any option, and "usual" if a usual option needs it, comma-separated (- for none); and the name from
-object_cache.py without the fingerprint.
+tests/entry_points.py runs commands and writes two lists of what they call.  The first line of
+entry_points.txt names the modules that have bodies of contracts.  Each other line has the kB of machine code;
+"usual" if a common command needs it, else "-"; and the name from object_cache.py without the fingerprint.
+kernels.txt has such lines for kernels, which are compiled for each kind of GPU.
 
-kernels.txt, written by the same script, has such lines for kernels, which are compiled for each kind of GPU.
-
-Numba compiles one function at a time in a process, so several processes get a part of the names each.
+Numba compiles one function at a time in a process, so the functions are shared out to several processes.
 """
 
 import functools
@@ -16,7 +14,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import nullcontext, suppress
 from importlib import import_module
 from pathlib import Path
@@ -35,47 +32,25 @@ class Entry(NamedTuple):
     """A line of a list; for a kernel, with the kind of GPU, such as "sm_90"."""
 
     size: int
-    commands: frozenset
+    is_usual: bool
     name: str
     gpu: str = ""
 
 
 @functools.cache
-def known() -> dict:
-    """Return the Entry of each name."""
-    return {entry.name: entry for entry in _entries(PATH.read_text().splitlines()[1:])}
-
-
-def usual() -> list[Entry]:
-    """Return the entries that commands need without options, or with usual ones: those of a plain install."""
-    return [entry for entry in known().values() if "-" not in entry.commands]
+def functions() -> list[Entry]:
+    """Return the entries of functions of the CPU."""
+    return _entries(PATH.read_text().splitlines()[1:])
 
 
 def kernels_for(gpu: str) -> list[Entry]:
-    """Return the Entry of each kernel for a kind of GPU."""
-    return list(_entries(KERNELS.read_text().splitlines(), gpu))
+    """Return the entries of kernels for a kind of GPU."""
+    return _entries(KERNELS.read_text().splitlines(), gpu)
 
 
-def _entries(lines: list, gpu: str = "") -> Iterator[Entry]:
-    for line in lines:
-        size, words, name = line.split(" ", 2)
-        yield Entry(int(size), frozenset(words.split(",")), name, gpu)
-
-
-def needed_with(name: str) -> list:
-    """Return the entries that the running command needs without options, if it needs the one of this name.
-
-    Only those of which this process has imported everything that they name.
-    """
-    words = known()[name].commands if name in known() else ()
-    running = {word for word in words if f"fmx.cli.commands.{word}" in sys.modules}
-
-    def is_imported(dotted: str) -> bool:
-        module, _, name = dotted.rpartition(".")
-        return not dotted.startswith("fmx.") or hasattr(sys.modules.get(module), name)
-
-    entries = [entry for entry in known().values() if entry.commands & running]
-    return [entry for entry in entries if all(map(is_imported, entry.name.split()))]
+def _entries(lines: list[str], gpu: str = "") -> list[Entry]:
+    parts = (line.split(" ", 2) for line in lines)
+    return [Entry(int(size), word == "usual", name, gpu) for size, word, name in parts]
 
 
 @functools.cache
@@ -85,14 +60,15 @@ def import_bodies() -> None:
         import_module(module)
 
 
-def function_of(entry: Entry) -> tuple[Any, tuple]:
-    """Return the function or kernel of an entry, and the kinds of its arguments.
+def function_of(entry: Entry) -> tuple:
+    """Return the function, or kernel, of an entry, and the arguments of its ``code`` and ``name``.
 
-    The kinds are those of native.spread or kernels.spread.  Raises ImportError, AttributeError or TypeError
-    if there is none.
+    These are the kinds of its arguments and, for a kernel, the compute capability.  Raises ImportError,
+    AttributeError or TypeError if there is no such function.
     """
     name, *words = entry.name.split()
-    return _named(name), tuple(map(_kind, words))
+    capability = [(int(entry.gpu[3:-1]), int(entry.gpu[-1]))] if entry.gpu else []
+    return _named(name), tuple(map(_kind, words)), *capability
 
 
 def _named(dotted: str) -> Any:
@@ -111,25 +87,17 @@ def _kind(word: str) -> Any:
     return _named(word) if "." in word else np.dtype(word)
 
 
-def _code(entry: Entry, makes: bool) -> Any:
-    """Return the code of an entry on disk, compiled if it ``makes``; None if there is none."""
-    function, kinds = function_of(entry)
-    what = (kinds, (int(entry.gpu[3:-1]), int(entry.gpu[-1]))) if entry.gpu else (kinds,)
-    if makes:
-        return function.code(*what)
-    return object_cache.load(function.name(*what), object_cache.GPUS if entry.gpu else "")
-
-
 def is_kept(entry: Entry) -> bool:
     """Return whether the code of an entry is on disk."""
-    return _code(entry, makes=False) is not None
+    function, *what = function_of(entry)
+    return object_cache.load(function.name(*what), object_cache.GPUS if entry.gpu else "") is not None
 
 
 def compile_all(entries: list[Entry], n: int, level: str = "", listener: Any = None) -> list[Entry]:
     """Compile entries in at most ``n`` processes, for a native.Level of that name, or for this processor.
 
-    ``listener`` is a Progress.  Returns those that were not compiled: a process ended, or the code cannot be
-    called.
+    ``listener``, a Progress, shows how many are compiled.  Returns the entries whose code is not on disk
+    afterwards: it could not be compiled or stored, or the process ended.
     """
     largest_first = sorted(entries, key=lambda entry: -entry.size)
     left = {str(number): entry for number, entry in enumerate(largest_first)}
@@ -149,10 +117,9 @@ def compile_all(entries: list[Entry], n: int, level: str = "", listener: Any = N
     try:
         with open(results) as lines, listener.alone(message, share) if listener else nullcontext():
             for i, process in enumerate(processes):
-                part = [(number, entry.gpu, entry.name) for number, entry in list(left.items())[i::n]]
                 assert process.stdin
                 with suppress(OSError), process.stdin as stdin:  # the process ended
-                    stdin.write(json.dumps(part))
+                    json.dump(list(left.items())[i::n], stdin)
             for line in lines:
                 left.pop(line.strip(), None)
     finally:
@@ -163,38 +130,16 @@ def compile_all(entries: list[Entry], n: int, level: str = "", listener: Any = N
 
 
 def work(level: str) -> None:
-    """Compile the entries in standard input; print the numbers of those whose code can be called."""
+    """Compile the entries in standard input; print the numbers of those whose code is on disk then."""
     gc.disable()
-    _may_start_others.clear()
     if level:
         native.compile_for(level)
-    entries = json.load(sys.stdin)
     import_bodies()
-    for number, gpu, name in entries:
-        try:
-            _code(Entry(0, frozenset(), name, gpu), makes=True)
-            if object_cache.is_kept():
+    for number, fields in json.load(sys.stdin):
+        with suppress(Exception):  # any error: the command that needs the function will report it
+            entry = Entry(*fields)
+            function, *what = function_of(entry)
+            function.code(*what)
+            if is_kept(entry):
                 print(number, flush=True)
-        except Exception:  # any error: the command that needs the function will report it
-            continue
     os._exit(0)  # LLVM takes 0.3 s to clean up
-
-
-_may_start_others = [True]  # once per process
-
-
-def work_alone() -> None:
-    """Compile in this process only."""
-    _may_start_others.clear()
-
-
-def compile_others(name: str) -> None:
-    """Compile what a command that lacks the function of this name is likely to need, in several processes."""
-    if not _may_start_others:
-        return
-    missing = [entry for entry in needed_with(name) if not is_kept(entry)]
-    n = min(len(os.sched_getaffinity(0)), len(missing))
-    if n > 1 and object_cache.is_kept():
-        work_alone()
-        object_cache.report_compiling(f": {len(missing)} functions")
-        compile_all(missing, n, "", *object_cache.listeners)

@@ -17,7 +17,7 @@ from fmx.cli import main
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 COMPILES = """
 from fmx.compiler import ahead, cuda_driver, numba_cuda
-kernel, kinds = ahead.function_of(ahead.kernels_for("sm_90")[0])
+kernel, kinds, _ = ahead.function_of(ahead.kernels_for("sm_90")[0])
 code = numba_cuda.machine_code(kernel.function, None, kinds, (9, 0))
 assert code.body[:4] == b"\\x7fELF"
 from cuda import compute

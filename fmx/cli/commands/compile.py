@@ -28,7 +28,7 @@ def command(args: SimpleNamespace) -> None:
     from ...machines.progress import Progress
 
     ahead.import_bodies()
-    every = list(ahead.known().values())
+    every = ahead.functions()
     missing = [entry for entry in every if not ahead.is_kept(entry)]
     if args.lists:
         for entry in every:
@@ -38,7 +38,7 @@ def command(args: SimpleNamespace) -> None:
         return
     where = object_cache.folder()
     if where is None or not object_cache.is_kept():
-        what = f"{where}: other users can change this folder" if where else "there is no home directory"
+        what = f"{where} is not writable, or open to others" if where else "there is no home directory"
         raise FmxError(f"{what}: set FMX_CACHE to a folder that only you can access")
     progress = Progress(args.quiet)
     if missing:
