@@ -1,8 +1,9 @@
 """BGZF on the CPU: blocks of a file found by their headers and trailers, and many blocks coded per call.
 
 A block is a gzip member whose header states its length in an extra field BC (SAM specification, section 4.1);
-its last four bytes state its uncompressed size.  In most headers this field comes first, so that one read of
-26 bytes gets the size of a block and the length of the next one.
+its last four bytes state its uncompressed size.  htslib writes this field first, so that one read of 26 bytes
+gets the size of a block and the length of the next one; from a block with another field first on, a file is
+read as plain gzip.
 """
 
 import contextlib
@@ -45,19 +46,9 @@ def blocks(
     while start < stop:
         n = _follow(pread(), file.descriptor, start, min(stop, file.size), around, ends, sizes)
         yield from zip(ends[:n].tolist(), sizes[:n].tolist(), strict=True)
-        if n == at_once:
-            start = int(ends[-1])
-            continue
-        start = int(ends[n - 1]) if n else start
-        if start < stop:
-            length = block_length(file.bytes(LONGEST, start))
-            start += length
-            if not length or start > file.size:
-                return
-            size = int.from_bytes(file.bytes(4, start - 4), "little")
-            if size > LONGEST:
-                return
-            yield start, size
+        if n < at_once:
+            return
+        start = int(ends[-1])
 
 
 def block_length(data: bytes) -> int:
@@ -118,14 +109,14 @@ def word(data, at):
 def _follow(pread, descriptor, start, stop, around, ends, sizes):
     """Store ends and uncompressed sizes of blocks from ``start`` on; return how many, at most as many as fit.
 
-    Stops at ``stop``, and before an unusual header or a byte that begins no block.  ``around`` uint8[26]
-    receives the end of one block and the header of the next; ``ends``, ``sizes`` int64[n].
+    Stops at ``stop``, and before a header without BC as its first extra field.  ``around`` uint8[26] receives
+    the end of one block and the header of the next; ``ends``, ``sizes`` int64[n].
     """
     here, n = address_of(around, 0), 0
     if call_c(pread, descriptor, here + TAIL, HEAD, start) != HEAD:
         return 0
     while n < ends.size and start < stop:
-        first, second = word(around, TAIL), word(around, TAIL + 12)  # usual: the first field is BC
+        first, second = word(around, TAIL), word(around, TAIL + 12)
         length = 1 + np.int64(around[TAIL + 16]) + 256 * np.int64(around[TAIL + 17])
         least = 12 + np.int64(around[TAIL + 10]) + 256 * np.int64(around[TAIL + 11]) + TAIL
         if first != 0x04088B1F or second != 0x00024342 or length < max(least, HEAD + TAIL):
