@@ -10,7 +10,6 @@ import contextlib
 import functools
 import gzip
 import zlib
-from collections import deque
 from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,6 +20,7 @@ from isal import isal_zlib
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import address_of, addresses, call_c, copy_bytes
 from ..errors import FmxError
+from ..machines.jobs import Pool
 
 if TYPE_CHECKING:
     from ..system import RegularFile
@@ -196,23 +196,21 @@ def inflater() -> Isal:
     return functions
 
 
-_unused: deque = deque()  # buffers, reused because the system's kernel clears each page of a new array
+# Buffers of a thread, reused because the system's kernel clears each page of a new array.
+_buffers = Pool(lambda: [np.empty(0, np.uint8), *(np.empty(n, np.int64) for n in (_STRUCT, _BUFFER))])
 
 
 def deflate(data: np.ndarray) -> bytes:
     """Compress ``data`` (uint8[n]) to BGZF blocks, without the end marker."""
     room = data.size + -(-data.size // BLOCK) * (HEAD + TAIL + STORED)
-    try:
-        out, stream, buffer = _unused.pop()
-    except IndexError:
-        out, stream, buffer = np.empty(0, np.uint8), np.empty(_STRUCT, np.int64), np.empty(_BUFFER, np.int64)
+    out, stream, buffer = _buffers.get()
     if out.size < room:
         out = np.empty(room, np.uint8)
     n = _deflate(deflater(), data, out[:room], stream, buffer, HEADER)
     if n < 0:
         raise FmxError("isal could not deflate a block: install another version of isal")
     blocks = out[:n].tobytes()  # a copy, so that a waiting result takes no more memory than needed
-    _unused.append((out, stream, buffer))
+    _buffers.put([out, stream, buffer])
     return blocks
 
 

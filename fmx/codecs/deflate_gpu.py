@@ -194,16 +194,6 @@ _COUNTS = _TABLES + (TOKEN_THREADS // WARP << (HASH_BITS - 1))
 SHARED = 4 * (_COUNTS + N_COUNTS)  # bytes
 
 
-class PlainBytes(NamedTuple):
-    """Data to compress, on the device: ``data`` uint8[n]; ``words`` is a uint32 view of it.
-
-    Block b is BLOCK bytes from ``b * BLOCK`` on; the last block is the remainder.
-    """
-
-    data: np.ndarray
-    words: np.ndarray
-
-
 class Tokens(NamedTuple):
     """The tokens of n blocks; section s of block b has number i = ``b * N_SECTIONS + s``.
 
@@ -220,23 +210,24 @@ class Tokens(NamedTuple):
 
 
 @partial(kernel, max_registers=64)  # so that two blocks share a multiprocessor
-def tokens_kernel(plain, first, advance, out):
+def tokens_kernel(data, data_words, first, advance, out):
     """Write the Tokens of blocks from ``first`` on to ``out``, by TOKEN_THREADS each, with SHARED bytes.
 
-    ``advance``: ADVANCE of inflate_gpu.py.
+    ``data`` uint8[n]: what is compressed; block b is BLOCK bytes from ``b * BLOCK`` on, and the last one the
+    remainder.  ``data_words`` is a uint32 view of it.  ``advance``: ADVANCE of inflate_gpu.py.
     """
     thread, n_threads, block = thread_in_block(), np.int64(cuda.blockDim.x), np.int64(cuda.blockIdx.x)
     words = cuda.shared.array(0, UINT32)
     places = cuda.shared.array(0, UINT16)
     begin = (first + block) * BLOCK
-    n = np.int32(min(plain.data.size - begin, BLOCK))
+    n = np.int32(min(data.size - begin, BLOCK))
     for i in range(thread, _TABLES, n_threads):  # zeros follow the bytes
         word = 0
         if 4 * i + 4 <= n:
-            word = np.int64(plain.words[(begin >> 2) + i])
+            word = np.int64(data_words[(begin >> 2) + i])
         else:
             for j in range(4 * i, n):
-                word |= np.int64(plain.data[begin + j]) << (8 * (j - 4 * i))
+                word |= np.int64(data[begin + j]) << (8 * (j - 4 * i))
         words[i] = np.uint32(word)
     for i in range(thread, advance.size, n_threads):
         words[_TABLES + i] = advance[i]
@@ -554,11 +545,11 @@ class End(NamedTuple):
 
 
 @kernel
-def bits_kernel(plain, first, tokens, block_codes, same, out, done):
-    """Write the blocks from ``first`` on, by BIT_THREADS each, to ``out`` uint32, which holds zeros there.
+def bits_kernel(data, first, tokens, block_codes, same, out, done):
+    """Write the blocks of ``data`` uint8[n] from ``first`` on to ``out`` uint32, zeros so far.
 
-    ``block_codes``: their BlockCodes.  ``done``: byte where the first of them begins.  ``same`` uint8: HEADER
-    of bgzf.py, then ORDER of inflate.py.
+    BIT_THREADS write each.  ``block_codes``: their BlockCodes.  ``done``: byte where the first of them
+    begins.  ``same`` uint8: HEADER of bgzf.py, then ORDER of inflate.py.
     """
     thread, block, n_threads = thread_in_block(), np.int64(cuda.blockIdx.x), np.int64(cuda.blockDim.x)
     codes = cuda.shared.array(N_CODES, UINT32)
@@ -570,7 +561,7 @@ def bits_kernel(plain, first, tokens, block_codes, same, out, done):
         stages[i] = 0
     sync_block()
     begin, is_stored = (first + block) * BLOCK, codes[END_OF_BLOCK] == 0
-    n = min(plain.data.size - begin, BLOCK)
+    n = min(data.size - begin, BLOCK)
     warp, lane, n_warps = thread // WARP, thread % WARP, n_threads // WARP
     stage = stages[warp * _STAGE : (warp + 1) * _STAGE]
     # Bits of each section, from which the place of every later section follows.
@@ -604,7 +595,7 @@ def bits_kernel(plain, first, tokens, block_codes, same, out, done):
             elif turn == n_body:
                 value, bits = _tail(codes, end.used, n, lane)
             elif j < n_values and is_stored:
-                value, bits = np.uint64(plain.data[begin + start + j]), np.int32(8)
+                value, bits = np.uint64(data[begin + start + j]), np.int32(8)
             elif j < n_values:
                 value, bits = _coded(codes, tokens.tokens[i * SECTION + j])
             end = _put_bits(stage, out, end, value, bits, lane)
@@ -741,7 +732,7 @@ class GpuDeflater:
 
         Waits for the result.  Uses number ``slot`` of the KernelReport.  Makes ``at_once`` blocks at a time.
         """
-        n_blocks, plain, done = -(-data.size // BLOCK), PlainBytes(data, gpu.words_of(data)), 0
+        n_blocks, done = -(-data.size // BLOCK), 0
         out = stream.device_array("blocks of BGZF", n_blocks * LONGEST, np.uint8)
         gpu.fill_zero(out, stream.handle, n_blocks * LONGEST)
         words, size = gpu.words_of(out), -(-n_blocks // -(-n_blocks // at_once))  # batches of similar size
@@ -757,10 +748,12 @@ class GpuDeflater:
             )
             codes = BlockCodes(buffer("codes", n * N_CODES, np.uint32), buffer("stops", n + 1, np.int64))
             on_tokens, on_codes, on_bits = map(gpu.block_size, (TOKEN_THREADS, CODE_THREADS, BIT_THREADS))
-            tokens_kernel[n, on_tokens, stream.handle, SHARED](plain, first, self._advance, tokens)
+            tokens_kernel[n, on_tokens, stream.handle, SHARED](
+                data, gpu.words_of(data), first, self._advance, tokens
+            )
             codes_kernel[n, on_codes, stream.handle](tokens, data.size - first * BLOCK, codes)
             add_up(stream, codes.stops, n, report, slot)
-            bits_kernel[n, on_bits, stream.handle](plain, first, tokens, codes, self._same, words, done)
+            bits_kernel[n, on_bits, stream.handle](data, first, tokens, codes, self._same, words, done)
             report.read()
             done += report[slot]
         return out[:done]

@@ -11,13 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from itertools import pairwise
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from ..compiler.functions import by_type, compiled
-
-T = TypeVar("T")
 
 # An array in the memory of a Backend: NumPy's, or a gpu.DeviceArray.
 Array: TypeAlias = Any
@@ -51,21 +49,21 @@ def start(n_threads: int, function: Callable[..., Any], *arguments: Any) -> Call
     return future.result
 
 
-class Pool(Generic[T]):
+class Pool:
     """Objects such as buffers, each used by one thread at a time; ``make()`` creates one if none is idle."""
 
-    def __init__(self, make: Callable[[], T]) -> None:
+    def __init__(self, make: Callable[[], Any]) -> None:
         self._make = make
-        self.idle: deque[T] = deque()
+        self.idle: deque = deque()
 
-    def get(self) -> T:
+    def get(self) -> Any:
         """Return an object that nobody uses."""
         try:
             return self.idle.pop()
         except IndexError:
             return self._make()
 
-    def put(self, thing: T) -> None:
+    def put(self, thing: Any) -> None:
         """Give an object back to the pool."""
         self.idle.append(thing)
 

@@ -228,14 +228,16 @@ class OrderedQueue:
 
         Raises the error of a worker, or of making an item, when its slot is due.
         """
-        while (slot := self._due()) is not None:
-            while pieces := self._pieces(slot):
+        while (due := self._next()) is not None:
+            slot, pieces = due
+            if pieces:
                 assert write, "pieces are emitted, but there is no write function"
                 for piece in pieces:
                     write(piece)
                 with self._lock:
                     self._held -= sum(map(_size, pieces))
                     self._let_one_go_on()
+                continue
             if slot.error is not None:
                 raise slot.error
             with self._lock:
@@ -246,28 +248,19 @@ class OrderedQueue:
                     self._wake_workers()
             yield slot.result
 
-    def _due(self) -> Slot | None:
-        """Return the first slot that is not finished; None at the end."""
+    def _next(self) -> tuple[Slot, list] | None:
+        """Return (the slot that is due, what it emitted; nothing once it is done); None at the end."""
         while True:
             with self._lock:
-                if self._slots:
-                    return self._slots[0]
-                if self._error is not None:
-                    raise self._error
-                if self._is_whole:
-                    return None
-            self._news.acquire()
-
-    def _pieces(self, slot: Slot) -> list:
-        """Return what has been emitted for the slot that is due; nothing once it is done."""
-        while True:
-            with self._lock:
-                if slot.pieces or slot.is_done:
+                slot = self._slots[0] if self._slots else None
+                if slot and (slot.pieces or slot.is_done):
                     pieces = list(slot.pieces)
                     slot.pieces.clear()
-                    return pieces
+                    return slot, pieces
                 if self._error is not None:
                     raise self._error
+                if not slot and self._is_whole:
+                    return None
             self._news.acquire()
 
 

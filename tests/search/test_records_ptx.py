@@ -51,17 +51,14 @@ FORMS = {
     "columns": tsv.BinaryHits(NAMES, BLOCKS),
 }
 PACKED = inflate_gpu.Packed(BYTES, ROWS, *[NUMBERS] * 5)
-PLAIN, TOKENS = (
-    deflate_gpu.PlainBytes(BYTES, ROWS),
-    deflate_gpu.Tokens(ROWS, np.zeros(1, np.int32), ROWS, ROWS),
-)
+TOKENS = deflate_gpu.Tokens(ROWS, np.zeros(1, np.int32), ROWS, ROWS)
 CODED = deflate_gpu.BlockCodes(ROWS, NUMBERS)
 KERNELS = {
     "inflate": (inflate_gpu.inflate_kernel, (PACKED, inflate_gpu.entries(), BYTES, NUMBERS, 1)),
     "check": (inflate_gpu.check_kernel, (PACKED, ROWS, ROWS, NUMBERS, 1)),
-    "tokens": (deflate_gpu.tokens_kernel, (PLAIN, 1, ROWS, TOKENS)),
+    "tokens": (deflate_gpu.tokens_kernel, (BYTES, ROWS, 1, ROWS, TOKENS)),
     "codes": (deflate_gpu.codes_kernel, (TOKENS, 1, CODED)),
-    "bits": (deflate_gpu.bits_kernel, (PLAIN, 1, TOKENS, CODED, BYTES, ROWS, 1)),
+    "bits": (deflate_gpu.bits_kernel, (BYTES, 1, TOKENS, CODED, BYTES, ROWS, 1)),
     "newlines": (reads_gpu.count_ends_kernel, (BYTES, 1, True, NUMBERS)),
     "borders": (reads_gpu.count_kernel, (RAW,)),
     "starts": (reads_gpu.starts_kernel, (RAW,)),
