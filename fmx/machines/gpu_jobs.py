@@ -13,7 +13,7 @@ import numpy as np
 from ..compiler import kernels
 from ..compiler.warp import INT64, atomic_add, cuda, kernel, sync_block, thread_in_block, thread_index
 from . import gpu
-from .jobs import ONE_CORE, Array, Backend, do
+from .jobs import ONE_CORE, Backend, do
 
 if TYPE_CHECKING:
     from .gpu import DeviceArray, GpuSession, GpuStream
@@ -116,6 +116,7 @@ class Gpu(Backend):
 
     empty, zeros, from_host = staticmethod(gpu.empty), staticmethod(gpu.zeros), staticmethod(gpu.to_device)
     to_host, errors = staticmethod(gpu.to_host), staticmethod(gpu.errors)
+    sort_pairs = staticmethod(kernels.sort_pairs)
 
     def __init__(self, session: "GpuSession", n_threads: int = 1) -> None:
         """Raise DeviceError if the package that sorts on the GPU is missing."""
@@ -124,13 +125,11 @@ class Gpu(Backend):
         self.name, self.memory, self.number = str(session), session.memory, session.number
 
     def run(self, job: NamedTuple, n: int, size: int = 1) -> None:
-        """Do all n things of a job on this thread's GPU, ``size`` per thread."""
         if n:
             n_threads = gpu.block_size(_N_THREADS)
             do_kernel[-(-n // size // n_threads), n_threads](job, np.int64(n), np.int64(size))
 
     def pieces(self, array: "np.ndarray | DeviceArray", n: int) -> Iterator[np.ndarray]:
-        """Yield pieces of a device or host array on the host, through pinned memory; for any thread."""
         if isinstance(array, np.ndarray):
             yield from ONE_CORE.pieces(array, n)
             return
@@ -141,12 +140,5 @@ class Gpu(Backend):
             yield gpu.to_host(array[i : i + m], buffer[:m])
 
     def stretch_size(self, n: int, multiple: int = 1) -> int:
-        """Return the things per stretch, a multiple of ``multiple``, that keep every thread busy."""
         n_threads = 1 if gpu.SIMULATED else gpu.n_multiprocessors() * _THREADS_OF_A_MULTIPROCESSOR
         return max(-(-n // n_threads // multiple), 1) * multiple
-
-    def sort_pairs(
-        self, keys: Array, values: Array, spare_keys: Array, spare_values: Array, n_bits: int
-    ) -> tuple[Array, Array]:
-        """Return (keys, values), uint64 and uint32, sorted by keys below 2^n_bits."""
-        return kernels.sort_pairs(keys, values, spare_keys, spare_values, n_bits)

@@ -178,10 +178,13 @@ class Backend:
     zeros: Callable[..., Any]
     from_host: Callable[[Any], Any]  # copy a host array, or a NamedTuple of arrays, to the backend
     to_host: Callable[[Any], np.ndarray]
-    # (array, n): its elements on the host, n at a time, at least one piece; each is valid until the next
+    # (array, n), from any thread: its elements on the host, n at a time, at least one piece; each is valid
+    # until the next
     pieces: Callable[[Any, int], Iterator[np.ndarray]]
-    run: Callable[..., None]  # (job, n, size): process all n things of a job
-    stretch_size: Callable[..., int]  # (n, multiple): things per stretch that keep every thread busy
+    run: Callable[..., None]  # (job, n, size): process all n things of a job, ``size`` per stretch
+    # (n, multiple): things per stretch, a multiple of ``multiple``, that keep every thread busy
+    stretch_size: Callable[..., int]
+    # (keys uint64, values uint32, two spare arrays like them, n_bits): both sorted by keys below 2^n_bits
     sort_pairs: Callable[..., tuple[Any, Any]]
 
     def select(self, choice: NamedTuple, n: int) -> Array:
@@ -218,11 +221,9 @@ class Cores(Backend):
             yield flat[i : i + n]
 
     def stretch_size(self, n: int, multiple: int = 1) -> int:
-        """Return the things per stretch, a multiple of ``multiple``, so that each thread gets one of n."""
         return max(-(-n // self.n_threads // multiple), 1) * multiple
 
     def run(self, job: NamedTuple, n: int, size: int | None = None) -> None:
-        """Process all n things of a job, ``size`` per stretch, or in stretches of any size if None."""
         size = size or self.stretch_size(n)
         starts = enumerate(range(0, n, size))
         stretches = [(job, stretch, start, min(start + size, n)) for stretch, start in starts]
@@ -231,7 +232,6 @@ class Cores(Backend):
     def sort_pairs(
         self, keys: Array, values: Array, spare_keys: Array, spare_values: Array, n_bits: int
     ) -> tuple[Array, Array]:
-        """Return (keys, values), uint64 and uint32, sorted by keys below 2^n_bits."""
         order = np.argsort(keys, kind="stable")
         spare_keys[:], spare_values[:] = keys[order], values[order]
         return spare_keys, spare_values

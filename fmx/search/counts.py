@@ -191,7 +191,7 @@ class Tally(OwnersCounter):
     def __init__(self, owners: "Owners", n_located: int = N_LOCATED) -> None:
         super().__init__(owners, n_located)
         self._n = len(owners.names)
-        self._tables: Pool[np.ndarray] = Pool(self._new)  # one per thread that is counting
+        self._tables = Pool(self._new)  # one per thread that is counting
 
     def table(self) -> np.ndarray:
         """Return the COLUMNS of each owner, int64[n_owners, COLUMNS]; call it when no thread is counting."""
