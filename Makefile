@@ -77,7 +77,7 @@ nightly: $(DEV)
 	$(PYTEST) --nightly
 	$(SIMULATED) NUMBA_DISABLE_JIT=1 $(PYTEST) --nightly tests/cuda
 	$(SIMULATED) $(PYTEST) --nightly tests/cuda/test_gpu_pairwise.py
-	$(MAKE) test-random mutants fuzz SECONDS=3600 SEED=$$(date +%Y%m%d)
+	$(MAKE) docs test-random mutants fuzz SECONDS=3600 SEED=$$(date +%Y%m%d)
 
 # Lines and branches of fmx that no test runs: those of 'make test' under coverage, with branches that are never
 # taken. Compiled functions count where they are Python: in the CUDA simulator. PACKAGES="output report" for these alone.

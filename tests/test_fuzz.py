@@ -14,7 +14,7 @@ from fuzz.session import KINDS, Session
 
 FEW = {
     "reads": 60, "reference": 12, "packed": 25, "damaged": 15, "hostile": 20, "arguments": 30,
-    "near": 20, "pairs": 10, "shards": 15, "offtargets": 6, "alignments": 8,
+    "near": 20, "pairs": 10, "shards": 15, "offtargets": 6,
 }  # fmt: skip
 MANY = {kind: 6 * n for kind, n in FEW.items()} | {"code": 2}
 

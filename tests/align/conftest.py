@@ -1,3 +1,5 @@
+"""Fixtures of tests of alignment."""
+
 import pytest
 from conftest import missing
 

@@ -1,6 +1,5 @@
 """docs/papers.md: all figures of the papers are there; the page is what its script makes; clusters add up."""
 
-import re
 import sys
 from importlib import import_module
 
@@ -13,26 +12,6 @@ sys.path.insert(0, str(ROOT / "docs" / "site" / "papers"))
 facts, page, scaling = map(import_module, ("facts", "page", "scaling"))
 
 RECORDED = ROOT / "docs" / "papers.json"
-COUNTS = {  # figures and tables of each paper
-    "gharaibeh2010": (11, 3), "chacon2014": (10, 0), "chacon2015": (11, 2), "truong2014": (16, 5),
-    "langarita2020": (18, 4),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("paper", facts.papers(), ids=lambda paper: paper.key)
-def test_every_figure_and_table_of_a_paper_is_listed_once(paper):
-    seen = set()
-    for figure in paper.figures:
-        kind, *numbers = re.findall(r"figure|table|\d+", figure.name)
-        numbers = [int(number) for number in numbers]
-        found = range(numbers[0], numbers[-1] + 1) if " to " in figure.name else numbers
-        parts = re.findall(r"\d([ab])$", figure.name)
-        new = {(kind, number, *parts) for number in found}
-        assert not new & seen, figure.name
-        seen |= new
-    n_figures, n_tables = COUNTS[paper.key]
-    assert {number for kind, number, *_ in seen if kind == "figure"} == set(range(1, n_figures + 1))
-    assert {number for kind, number, *_ in seen if kind == "table"} == set(range(1, n_tables + 1))
 
 
 def test_what_is_measured_is_what_the_facts_are_of():
@@ -53,16 +32,6 @@ def test_the_page_of_the_docs_is_what_the_script_makes():
     assert (ROOT / "docs" / "papers.md").read_text(encoding="utf-8") == made
     assert "missing" not in made
     assert "| not run |" not in made
-
-
-def test_a_value_is_looked_up_in_the_rows_that_are_asked_for():
-    rows = [{"a": 1, "x": 5.0}, {"a": 1, "x": 7.0}, {"a": 2, "x": 9.0}]
-    found = facts.MeasuredTables([runner.Table("t", "", "", "", rows)])
-    assert found.most("t", "x", a=1) == 7.0
-    assert found.row_of_most("t", "x")["a"] == 2
-    for name, wanted in (("t", {"a": 3}), ("u", {})):
-        with pytest.raises(facts.MissingError):
-            found.rows(name, **wanted)
 
 
 def test_a_page_without_a_table_says_so():

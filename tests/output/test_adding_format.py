@@ -1,14 +1,11 @@
 """An output format added by the steps of docs/layouts.md, a file and a line of output.FORMATS."""
 
-import re
 from typing import NamedTuple
 
 import cases
 import naive
-import pytest
 import workflow
 
-from fmx.cli.main import fmx
 from fmx.index.reference import Blocks
 from fmx.input.chunks import literal_fasta
 from fmx.output import FORMATS, Format, kinds_of, put
@@ -55,21 +52,3 @@ def test_a_search_writes_it(tmp_path, index_of, monkeypatch):
     lines = ["\t".join(map(str, (i, *hit))) for i, hit in hits]
     assert len(lines) > 5
     assert (tmp_path / "hits").read_text().splitlines() == ["read contig position reverse", *lines, "end"]
-
-
-@pytest.mark.parametrize(
-    ("verb", "kinds"),
-    [
-        ("search", "sam|bam|cram|tsv|paf|bed|parquet"),
-        ("locate", "sam|tsv|bed|parquet"),
-        ("mem", "mummer|sam|tsv|paf|bed"),
-        ("pairwise", "tsv|paf"),
-    ],
-)
-def test_a_command_offers_its_formats(verb, kinds, command):
-    assert kinds_of(verb) == kinds.split("|")
-    (option,) = (param for param in fmx.get_command(None, verb).params if param.name == "kind")
-    assert list(option.type.choices)[: len(kinds_of(verb))] == kinds_of(verb)
-    shown = " ".join(command(verb, "--help").out.decode().split())
-    text = re.split("with --matrix|\\.", shown.split("Output format: ")[1])[0]
-    assert set(kinds_of(verb)) <= set(re.findall(r"\w+", text))
