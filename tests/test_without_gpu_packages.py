@@ -208,7 +208,7 @@ def test_numba_cuda_that_breaks_only_at_its_first_kernel(code_in, monkeypatch, t
     code_in(tmp_path / "code")
     target = SimpleNamespace(target_context=SimpleNamespace(refresh=refresh))
     monkeypatch.setattr(numba_cuda, "cuda_target", target)
-    for opens in (gpu.open_device, lambda: choose_backend(Device("cuda"), 1)):
+    for opens in (gpu.open_device, lambda: choose_backend(Device("cuda"), 1, 1000)):
         with pytest.raises(DeviceError, match=r"^numba-cuda .*row_stack.*'.\[cuda\]'"):
             opens()
     assert isinstance(choose_backend(Device("auto"), 1, 1000), Cores)

@@ -47,10 +47,9 @@ def build_index(
     InputError, OutputError, UnsupportedError, DeviceError.
     """
     progress, options = progress or Progress(quiet=True), options or IndexOptions()
-    if list(options.layouts) != ["auto"]:
-        named(options.layouts)
+    has_layouts = list(options.layouts) in ([], ["auto"]) or bool(named(options.layouts)[0])
     if device.engine == "cuda":
-        choose_backend(device, n_threads)  # fail before the reference is read
+        choose_backend(device, n_threads, int(has_layouts))  # fail before the reference is read
     sink: Any = nullcontext(target)
     if not isinstance(target, MemoryIndex):
         sink = IndexWriter(target, n_threads, progress)
@@ -69,14 +68,13 @@ def build_index(
         if not options.layouts:
             del text
         n_sorted = max(sizes) if options.layouts else 0
-        sparse = options.sparse and (max(sizes), options.sparse)
         backend = choose_backend(
-            device, n_threads, n_sorted, lambda where: progress.say(f"building on {where}"), sparse
+            device, n_threads, n_sorted, lambda where: progress.say(f"building on {where}")
         )
         for add, span in zip(adders(writer, len(spans), progress), spans, strict=True):
             part = part_of(reference, *span)
             if options.sparse:
-                add_sparse(backend, add, options.sparse, words[0], part, progress)
+                add_sparse(add, options.sparse, words[0], part, n_threads, progress)
                 if not options.layouts:
                     add("text_words", words[0])
                 del words[0]
@@ -112,40 +110,34 @@ def choose_backend(
     n_threads: int,
     n_text: int = 0,
     tell: Callable[[str], None] = lambda where: None,
-    sparse: tuple[int, SparseName] | None = None,
 ) -> Backend:
     """Return the backend that makes the arrays of an index, including a suffix array of n_text symbols.
 
-    ``sparse``: (symbols, SparseName) of a sparse suffix array, or None.  Raises DeviceError.
+    Without one, of 0 symbols, there are only sparse arrays, which are built on the CPU.  Raises DeviceError,
+    UnsupportedError.
     """
+    if not n_text and device.engine == "cuda":
+        raise UnsupportedError("a sparse suffix array is built on the CPU: leave out --engine cuda")
+    if not n_text:
+        return Cores(n_threads)
 
     def on_gpu(sessions: "Sequence[GpuSession]") -> Backend:
         from ..machines.gpu_jobs import Gpu
 
-        if n_text or not sparse:
-            plan_passes(n_text, sessions[0].memory)
-        if sparse:
-            from .sparse_gpu import check_memory
-
-            check_memory(*sparse, sessions[0].memory)
+        plan_passes(n_text, sessions[0].memory)
         return Gpu(sessions[0], n_threads)
 
     return choose_place(device, on_gpu, lambda: Cores(n_threads), tell)
 
 
 def add_sparse(
-    backend: Backend, add: Add, name: SparseName, words: np.ndarray, reference: Reference, progress: Progress
+    add: Add, name: SparseName, words: np.ndarray, reference: Reference, n_threads: int, progress: Progress
 ) -> None:  # fmt: skip
     """Make and write the sparse suffix array ``name`` of a part, whose packed text is ``words``."""
-    with progress.stage(f"building layout {name}") as done, backend.errors():
-        if isinstance(backend, Cores):
-            table = build_sparse(words, reference.blocks, reference.n_text, name, backend.n_threads, done)
-        else:
-            from . import sparse_gpu
-
-            table = sparse_gpu.build_sparse(backend, words, reference.blocks, reference.n_text, name, done)
-        add(f"{name}.rows", table.rows, backend)
-        add(f"{name}.starts", table.starts, backend)
+    with progress.stage(f"building layout {name}") as done:
+        table = build_sparse(words, reference.blocks, reference.n_text, name, n_threads, done)
+        for key, array in (("rows", table.rows), ("starts", table.starts)):
+            add(f"{name}.{key}", array)
 
 
 def add_arrays(
@@ -263,13 +255,14 @@ def add_layouts(
         adds_lcp = with_lcp and "lcp.rank" not in part_arrays(meta, 0)
         added, entries = [], {}
         if sparse and "sparse" not in meta:
-            backend = choose_backend(device, n_threads, sparse=(max(sizes), sparse))
+            if not names and not adds_lcp:
+                choose_backend(device, n_threads)
             reference = load_reference(path, meta, n_threads)
             for number, add in enumerate(adders(writer, len(sizes), progress)):
                 array_name = part_arrays(meta, number)["text_words"]
                 words = read_checked(path, meta, [array_name], n_threads)[array_name]
                 part = part_of(reference, *part_span(meta, number))
-                add_sparse(backend, add, sparse, words, part, progress)
+                add_sparse(add, sparse, words, part, n_threads, progress)
             added, entries = [str(sparse)], {"format": SPARSE, "sparse": str(sparse)}
         if names or adds_lcp:
             backend = choose_backend(device, n_threads, max(sizes))

@@ -48,7 +48,7 @@ def _contradictions(meta: dict, number: int, arrays: dict, part: Reference, n_th
             wrong.append(f"{name} does not match the text")
 
     if "sparse" in meta:
-        add_sparse(cores, compare, sparse_named(meta["sparse"]), words, part, quiet)
+        add_sparse(compare, sparse_named(meta["sparse"]), words, part, n_threads, quiet)
     if not meta["layouts"]:
         return wrong
     sa, name = load_sa(meta, number, arrays), meta["layouts"][0]

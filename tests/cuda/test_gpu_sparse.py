@@ -8,7 +8,6 @@ import random
 
 import cases
 import naive
-import numpy as np
 import pytest
 import workflow
 from conftest import SIMULATED
@@ -16,12 +15,10 @@ from cover import covered, pairs
 from output_of import without_program
 from texts import TEXTS, numbered, random_letters, reads_of
 
-from fmx.errors import DeviceError, UnsupportedError
+from fmx.errors import UnsupportedError
 from fmx.index.build import build_index
 from fmx.index.fm_index import take
 from fmx.index.plan import IndexOptions
-from fmx.index.sparse import SparseName
-from fmx.index.sparse_gpu import check_memory
 from fmx.index.writer import MemoryIndex
 from fmx.input.reads import FORWARD, REVERSE
 from fmx.machines.places import CPU
@@ -42,16 +39,11 @@ POLICIES = {
 }  # fmt: skip
 
 
-def built(contigs, k, w, *others, device=CPU):
-    """An index in memory."""
-    held, options = MemoryIndex(), IndexOptions([f"sparse-k{k}-w{w}", *others])
-    build_index(cases.fasta(contigs), held, options, device=device)
-    return held
-
-
 def in_memory(contigs, k, w, *others):
-    """The same, opened."""
-    return take(built(contigs, k, w, *others))
+    """An index in memory, opened."""
+    target, options = MemoryIndex(), IndexOptions([f"sparse-k{k}-w{w}", *others])
+    build_index(cases.fasta(contigs), target, options)
+    return take(target)
 
 
 @pytest.fixture
@@ -241,41 +233,3 @@ def test_commands_write_the_same(arguments, folder_of_pairs, command, monkeypatc
     assert "searching on GPU" in done[1].err
     assert without_program(done[0].out) == without_program(done[1].out)
     assert done[0].out.count(b"\n") > 2
-
-
-def check_build(contigs, k, w, *others):
-    """That a GPU builds what the CPU builds, bit for bit."""
-    found, expected = (built(contigs, k, w, *others, device=device) for device in (GPU, CPU))
-    assert found.meta == expected.meta
-    assert found.arrays.keys() == expected.arrays.keys()
-    for name, array in expected.arrays.items():
-        assert np.array_equal(found.arrays[name], array), name
-
-
-@every_text
-def test_arrays_are_those_of_the_cpu(name, sampled):
-    check_build(TEXTS[name], *sampled)
-
-
-BUILT = {
-    "units": [random_letters(60, "unit") * 9, random_letters(60, "unit")[20:] * 3 + "N" + "ACG" * 40],
-    "blocks of threads": [random_letters(500, 1), "N", random_letters(300, 2) + "NN" + "A" * 300],
-}
-if not SIMULATED:
-    BUILT |= {
-        "one letter": ["A" * 100_000, "A" * 300 + "C", "T" * 5000],
-        "random": [random_letters(1_000_000, 1) + "NNN" + random_letters(30, 2), random_letters(9999, 3)],
-        "repeats": [random_letters(300, "r") * 3000, random_letters(10_000, "q") * 20],
-    }
-
-
-@pytest.mark.parametrize("name", BUILT)
-def test_larger_arrays_are_those_of_the_cpu(name):
-    for k, w in ((5, 4), (21, 16)) if SIMULATED else NAMES:
-        check_build(numbered(BUILT[name]), k, w, *(["bvsfm-k2-d96"] if k == 5 else []))
-
-
-def test_too_little_memory_to_build_is_said():
-    with pytest.raises(DeviceError, match=r"sparse-k21-w16 of \d+ symbols needs .* GB of GPU memory"):
-        check_memory(10**9, SparseName(21, 16), 10**9)
-    check_memory(10**9, SparseName(21, 16), 10**10)

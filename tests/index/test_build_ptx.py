@@ -6,7 +6,7 @@ import pytest
 import synthetic
 from ptx import check_lean, code_of
 
-from fmx.index import bwt, layouts, positions, reference, sparse_gpu, suffix_array, tables
+from fmx.index import bwt, layouts, positions, reference, suffix_array, tables
 from fmx.index.layouts import cofi, entries
 from fmx.input import dna
 from fmx.input.reads import Patterns
@@ -18,12 +18,7 @@ TABLE, ZERO, KEY = np.zeros((2, 4), np.int64), np.int64(0), np.uint64(0)
 LISTED, RUN = suffix_array.RowList(ROWS), suffix_array.RowRange(ZERO)
 PATTERNS = Patterns(WORDS, NUMBERS, NUMBERS)
 BLOCKS = reference.Blocks(NUMBERS, NUMBERS, NUMBERS, NUMBERS, NUMBERS, 6)
-TEXT = sparse_gpu.Text(WORDS, BLOCKS, 9, 21, 16, 5)
-ALIKE = sparse_gpu.Alike(WORDS, WORDS)
 CHOICES = (
-    sparse_gpu.Sampled(ROWS),
-    sparse_gpu.InLarge(WORDS, ROWS),
-    ALIKE,
     suffix_array.InRange(WORDS, KEY, KEY),
     suffix_array.Tied(WORDS, LISTED),
     suffix_array.Tied(WORDS, RUN),
@@ -32,15 +27,6 @@ CHOICES = (
 )
 LAYOUTS = {layouts.REGISTRY[name.family].types[name.k, name.d]: name for name in cases.all_layouts()}
 JOBS = (
-    sparse_gpu.FindBuckets(TEXT, ROWS, WORDS),
-    sparse_gpu.MakeRows(TEXT, ROWS, WORDS),
-    sparse_gpu.FindBucketStarts(WORDS, ROWS),
-    sparse_gpu.FindGroups(WORDS, ROWS, ROWS, WORDS),
-    sparse_gpu.ReadText(TEXT, WORDS, ROWS, ZERO, WORDS, ROWS),
-    sparse_gpu.Take(WORDS, ROWS, WORDS),
-    sparse_gpu.TakeRows(WORDS, ROWS, ROWS, WORDS),
-    sparse_gpu.PutRows(WORDS, ROWS, WORDS),
-    sparse_gpu.Narrow(ALIKE, ROWS, ROWS, ROWS, WORDS),
     dna.PackKeys(BYTES, WORDS),
     suffix_array.FirstKeys(WORDS, ROWS, WORDS),
     suffix_array.RankKeys(ROWS, ROWS, ROWS, ZERO, ZERO, ROWS, WORDS),
@@ -79,16 +65,9 @@ def test_every_job_is_compiled_here():
     known = {type(job) for job in JOBS} | {type(choice) for choice in CHOICES}
     assert all(jobs.do.knows(job) for job in JOBS)
     assert all(jobs.choose.knows(choice) for choice in CHOICES)
-    modules = (
-        sparse_gpu, bwt, dna, entries, tables, positions, tables, jobs, synthetic, cofi,
-        suffix_array,
-    )  # fmt: skip
+    modules = (bwt, dna, entries, tables, positions, jobs, synthetic, cofi, suffix_array)
     for module in modules:
         for value in vars(module).values():
             if isinstance(value, type) and issubclass(value, tuple) and value.__module__ == module.__name__:
                 example = value.__new__(value, *[None] * len(value._fields))
                 assert value in known or not (jobs.do.knows(example) or jobs.choose.knows(example)), value
-
-
-def test_code_of_sampling():
-    check_lean(code_of(sparse_gpu.sample_kernel, (TEXT, WORDS, 256, ROWS), (8, 0)))

@@ -11,11 +11,14 @@ from texts import TEXTS, numbered, random_letters
 
 from fmx.errors import UnsupportedError
 from fmx.index import disk
+from fmx.index.build import build_index
 from fmx.index.fasta import read_fasta
+from fmx.index.plan import IndexOptions
 from fmx.index.sparse import DEPTH, REACH, SMALL_BUCKET, SparseName, bucket_bits, parse_sparse
 from fmx.index.sparse_build import build_sparse
+from fmx.index.writer import MemoryIndex
 from fmx.input.dna import pack_text
-from fmx.machines.jobs import ONE_CORE
+from fmx.machines.places import Device
 
 NAMES = [(3, 1), (3, 4), (5, 8), (21, 16), (31, 64)]
 
@@ -202,39 +205,9 @@ def test_what_is_advised_for_an_addition_helps(added, names, rate, tmp_path):
         assert workflow.add_layouts(again, [*names, *added], with_lcp=with_lcp) == []
 
 
-def rows_by_jobs(contigs, k, w):
-    """(the rows and starts that a GPU's jobs make of sampled positions, done by a core; the table)."""
-    from fmx.index.sparse_gpu import Text, rows_of
-
-    reference, text = read_fasta(cases.fasta(contigs))
-    words, name = pack_text(text), SparseName(k, w)
-    table = build_sparse(words, reference.blocks, reference.n_text, name)
-    n_bits = bucket_bits(reference.n_text, w)
-    positions = np.sort(table.rows >> np.uint64(32)).astype(np.uint32)
-    text = Text(words, reference.blocks, reference.n_text, k, w, n_bits)
-    return rows_of(ONE_CORE, text, positions), table
-
-
-REPEATS = {
-    "units": [random_letters(60, "unit") * 30, random_letters(60, "unit")[20:] * 9 + "N" + "ACG" * 200],
-    "one letter": ["A" * 3000, "A" * 300 + "C", "T" * 500],
-    "palindromes": ["GAATTC" * 90, "AT" * 400],
-}
-
-
-@pytest.mark.parametrize(("k", "w"), NAMES)
-@pytest.mark.parametrize("name", [*TEXTS, *REPEATS])
-def test_a_gpus_jobs_make_the_same_rows(name, k, w):
-    contigs = TEXTS[name] if name in TEXTS else numbered(REPEATS[name])
-    (rows, starts), table = rows_by_jobs(contigs, k, w)
-    assert np.array_equal(rows, table.rows)
-    assert np.array_equal(starts, table.starts)
-
-
-@given(st.lists(st.text("ACN", min_size=1, max_size=60), min_size=1, max_size=6), st.sampled_from(NAMES[:3]))
-def test_a_gpus_jobs_make_the_same_rows_of_any_text(sequences, name):
-    contigs = numbered([sequence * 5 for sequence in sequences])
-    if naive.text_of(contigs):
-        (rows, starts), table = rows_by_jobs(contigs, *name)
-        assert np.array_equal(rows, table.rows)
-        assert np.array_equal(starts, table.starts)
+def test_a_gpu_makes_no_sparse_suffix_array(tmp_path):
+    path = cases.build(tmp_path / "ref.fmx", TEXTS["one letter"], ["cofi-k4"])
+    with pytest.raises(UnsupportedError, match="built on the CPU: leave out --engine cuda"):
+        workflow.add_layouts(path, ["sparse"], device=Device("cuda"))
+    with pytest.raises(UnsupportedError, match="built on the CPU: leave out --engine cuda"):
+        build_index("not read.fa", MemoryIndex(), IndexOptions(["sparse"]), device=Device("cuda"))
