@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -93,15 +93,20 @@ def opened_first(sample: int, file: int, paths: tuple, find: Find) -> SampleFile
 
 
 class FileSpan(NamedTuple):
-    """A span of a SampleFile, and its Reads if they have been parsed."""
+    """A span of a SampleFile, and its Reads if they have been parsed.
+
+    ``first``: number of the first read of a shard in the file, where the numbers of its reads begin with 1.
+    """
 
     file: SampleFile
     span: SpanLike
     parts: list[Reads] | None
+    first: int = 1
 
     def read(self, _: object) -> tuple[SampleFile, list[Reads]]:
         """Return (its file, its Reads).  Raises InputError."""
-        return self.file, reads_of(self.span) if self.parts is None else self.parts
+        parts = reads_of(self.span) if self.parts is None else self.parts
+        return self.file, [reads._replace(number=reads.number - self.first + 1) for reads in parts]
 
 
 def named(path: str) -> str:
@@ -210,11 +215,12 @@ class Counter:
         """How guides of mates are combined; None for single reads."""
         return self.targets.pairs.kind if self.targets.pairs else None
 
-    def work(self, emit: Emit, span: Any, clock: Clock, output: ReadsOutput) -> tuple[int, GuideTally] | None:
-        """Return (number of the sample, GuideTally) of a span; None if it has no reads.
+    def work(
+        self, emit: Emit, span: SampleFile | FileSpan, clock: Clock, output: ReadsOutput
+    ) -> tuple[SampleFile, GuideTally] | None:
+        """Return (its file, GuideTally) of a span, or of the next span of a SampleFile; None without reads.
 
-        ``span``: a SampleFile, whose next span is read, a FileSpan, or a ShardSpan (pipeline.py).  Emits the
-        reads for ``output``.
+        Emits the reads for ``output``.
         """
         with clock.timed("read"):
             file, parts = span.read(self.find)
@@ -234,7 +240,7 @@ class Counter:
                     )
                     for piece in split(files, reads.batches, np.arange(guide.size), number.astype(np.int64)):
                         emit(piece)
-            return file.sample, total.tally()
+            return file, total.tally()
 
     def count(self, batches: tuple, where: tuple, file: int, number: int) -> tuple[GuideTally, np.ndarray]:
         """Return the GuideTally of a batch of reads, or of batches of mates, and the row of each, int32[n].

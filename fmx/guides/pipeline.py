@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..errors import n_of
-from ..input import InputRange, InputShare, PairedFiles, ReadFiles, SpanLike
+from ..input import InputRange, InputShare, PairedFiles, ReadFiles
 from ..input.chunks import CHUNK_SIZE
 from ..input.reads import FORWARD, REVERSE
 from ..machines.pipeline import run_ordered
@@ -25,12 +24,11 @@ from .counting import (
     FIRST,
     Counter,
     CountOptions,
-    Reads,
+    FileSpan,
     SampleFile,
     files_of,
     named,
     opened_first,
-    reads_of,
     spans_in_order,
     spans_of,
 )
@@ -65,53 +63,32 @@ class PairCountSummary(CountSummary):
         return self.reads
 
 
-class ShardInputs:
-    """Spans of a ``shard`` (jobs.shard.ShardRun) of samples, as input of a Counter.
+def spans_of_shard(samples: Sequence[Sample], shard: Any, counter: Counter) -> Iterator[FileSpan]:
+    """Return the spans of a ``shard`` (jobs.shard.ShardRun) of samples.
 
-    Reads are numbered from 1 in each file of the shard, as the number of reads before the shard is unknown.
-    Each file is opened once more to find where guides are in its first reads.  ``n_reads``: of each file of
-    each sample in the shard, complete once all are read.
+    Each file is opened once more to find where guides are in its first reads.
     """
+    files = files_of(samples)
+    opened: dict[int, SampleFile] = {}
+    first, *second = zip(*(paths for _, _, paths in files), strict=True)
+    paths: ReadFiles = PairedFiles(first, *second) if second else first
+    plan = shard.cut(InputRange(paths, CHUNK_SIZE, counter.options.n_threads))
 
-    def __init__(self, samples: Sequence[Sample], shard: Any, counter: Counter) -> None:
-        self._files, self._counter = files_of(samples), counter
-        self.n_reads = [[0] * len(sample.first) for sample in samples]
-        self._opened: dict[int, SampleFile] = {}
-        first, *second = zip(*(paths for _, _, paths in self._files), strict=True)
-        paths: ReadFiles = PairedFiles(first, *second) if second else first
-        self._plan = shard.cut(InputRange(paths, CHUNK_SIZE, counter.options.n_threads))
-        self.lock = Lock()  # of n_reads
+    def spans() -> Iterator[FileSpan]:
+        for number, before, span in plan.numbered():
+            if number not in opened:
+                sample, file, mates = files[number]
+                opened[number] = opened_first(sample, file, mates, counter.find)
+            yield FileSpan(opened[number], span, None, before)
 
-    def __iter__(self) -> "Iterator[ShardSpan]":
-        for number, first, span in self._plan.numbered():
-            if number not in self._opened:
-                sample, i, paths = self._files[number]
-                self._opened[number] = opened_first(sample, i, paths, self._counter.find)
-            yield ShardSpan(self._opened[number], span, first, self)
+    return spans()
 
 
-class ShardSpan(NamedTuple):
-    """A span of a file of ShardInputs; ``first``: number of the shard's first read in the file."""
-
-    file: SampleFile
-    span: SpanLike
-    first: int
-    inputs: ShardInputs
-
-    def read(self, _: object) -> tuple[SampleFile, list[Reads]]:
-        """Return (its file, its Reads).  Raises InputError."""
-        parts = reads_of(self.span)
-        with self.inputs.lock:
-            n = sum(reads.batches[0].length.size for reads in parts)
-            self.inputs.n_reads[self.file.sample][self.file.file] += n
-        return self.file, [reads._replace(number=reads.number - self.first + 1) for reads in parts]
-
-
-def pack(result: CountResult, n_reads: list) -> bytes:
-    """Return the counts of a shard as bytes; ``n_reads`` from ShardInputs."""
+def pack(result: CountResult) -> bytes:
+    """Return the counts of a shard as bytes."""
     about = {
         "library": asdict(result.library), "samples": [asdict(sample) for sample in result.samples],
-        "left_length": result.left_length, "n_reads": n_reads,
+        "left_length": result.left_length, "n_reads": result.n_reads,
     }  # fmt: skip
     arrays: dict[str, Any] = {"about": np.frombuffer(json.dumps(about).encode(), np.uint8)}
     for i, tally in enumerate(result.tallies):
@@ -148,7 +125,7 @@ def unpack(pieces: Iterator) -> CountResult:
     if not library.sequences:
         ids = [names[key] for key in pair_keys(tallies).tolist()]
         library, counts = replace(library, ids=ids, genes=ids), counts_of_pairs(tallies)
-    return CountResult(library, samples, tallies, counts, about["left_length"])
+    return CountResult(library, samples, tallies, counts, about["left_length"], before)
 
 
 NO_READS = ReadsOutput()
@@ -166,13 +143,13 @@ def count(
     measurement = Measurement(output.report or Report((), {}))
     measurement.begin(progress.wall)
     with run.opened(output) as outputs:
-        inputs = None if run.is_whole else ShardInputs(samples, run, counter)
+        inputs = None if run.is_whole else spans_of_shard(samples, run, counter)
         with progress.wall.spending("counting"):
             result = count_all(
                 counter, samples, progress, measurement.clock, inputs, output.reads, outputs.write
             )
         progress.wall.turn_to("writing")
-        outputs.write(pack(result, inputs.n_reads) if inputs else result.table(output.kind))
+        outputs.write(pack(result) if inputs else result.table(output.kind))
         n, assigned = (sum(getattr(each, name) for each in result.tallies) for name in ("reads", "assigned"))
         summary = (PairCountSummary if samples[0].second else CountSummary)(n, assigned)
 
@@ -191,7 +168,7 @@ def count(
 
 def count_all(
     counter: Counter, samples: Sequence[Sample], progress: Progress, clock: Clock | None = None,
-    inputs: ShardInputs | None = None, output: ReadsOutput = NO_READS,
+    inputs: Iterator[FileSpan] | None = None, output: ReadsOutput = NO_READS,
     write: Callable[[Any], object] | None = None,
 ) -> CountResult:  # fmt: skip
     """Count the guides of a Counter in samples, or in ``inputs`` of a shard; ``clock`` measures the time.
@@ -209,12 +186,15 @@ def count_all(
     targets, n_threads = counter.targets, counter.options.n_threads
     unit, n, start = "pair" if targets.pairs else "read", 0, time.monotonic()
     sums = [TallySum(targets.n_rows) for _ in samples]
+    n_reads = [[0] * len(sample.first) for sample in samples]
     workers = [partial(Counter.work, counter, clock=clock or Clock(), output=output)] * n_threads
     with closing(run_ordered(items, workers, write)) as parts:
         for part in parts:
             if part is not None:
-                sums[part[0]].add(part[1])
-                n += part[1].reads
+                file, tally = part
+                sums[file.sample].add(tally)
+                n_reads[file.sample][file.file] += tally.reads
+                n += tally.reads
             rate = n / max(time.monotonic() - start, 1e-9)
             progress.show(f"{n_of(n, unit)}, {rate:,.0f} {unit}s/s")
     tallies = [each.tally() for each in sums]
@@ -224,7 +204,8 @@ def count_all(
         (one, two), counts = targets.guides, counts_of_pairs(tallies)
         ids = [f"{one.ids[key >> 32]}|{two.ids[key & 0xFFFFFFFF]}" for key in pair_keys(tallies).tolist()]
         library = Library(f"{one.path}, {two.path}", ids, ids, [], [])
-    return CountResult(library, list(samples), tallies, counts, int(targets.guides[0].table.lengths[0]))
+    left_length = int(targets.guides[0].table.lengths[0])
+    return CountResult(library, list(samples), tallies, counts, left_length, n_reads)
 
 
 def say_samples(result: CountResult, progress: Progress, options: CountOptions) -> None:

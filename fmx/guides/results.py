@@ -162,13 +162,15 @@ class CountOutput(JobOutput):
 @dataclass(frozen=True, eq=False)
 class CountResult:
     """``samples``, and the GuideTally of each (``tallies``); ``counts`` int64[n_samples, n_rows] for the rows
-    of ``library``; ``left_length``: bases of the windows of unassigned reads."""
+    of ``library``; ``left_length``: bases of the windows of unassigned reads; ``n_reads`` of the files of
+    each sample."""
 
     library: Library
     samples: list[Sample]
     tallies: list[GuideTally]
     counts: np.ndarray
     left_length: int
+    n_reads: list[list[int]]
 
     @cached_property
     def stats(self) -> list[SampleStats]:
