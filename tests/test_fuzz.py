@@ -13,8 +13,8 @@ from fuzz.runner import Outcome, Runner
 from fuzz.session import KINDS, Session
 
 FEW = {
-    "reads": 60, "reference": 12, "packed": 25, "damaged": 15, "hostile": 20, "arguments": 30,
-    "near": 20, "pairs": 10, "shards": 15, "offtargets": 6,
+    "reads": 80, "reference": 12, "packed": 25, "damaged": 35, "arguments": 30, "pairs": 10, "shards": 15,
+    "offtargets": 6,
 }  # fmt: skip
 MANY = {kind: 6 * n for kind, n in FEW.items()} | {"code": 2}
 

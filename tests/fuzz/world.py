@@ -65,8 +65,8 @@ def searching(rng) -> list:
     return ["-q", "-x", f"{FOLDER}/{name}", *ways(rng, name), "-t", str(rng.choice([1, 1, 2]))]
 
 
-def sequences(rng, n: int, longest=45) -> list:
-    """Reads from the reference, on both strands, some of them changed, some of them free."""
+def sequences(rng, n: int, longest=45, others="") -> list:
+    """Reads from the reference, on both strands, some changed or free, some letters from ``others``."""
     found = []
     for _ in range(n):
         source = rng.choice(CONTIGS[:3])[1]
@@ -80,23 +80,26 @@ def sequences(rng, n: int, longest=45) -> list:
             read = read[:i] + rng.choice("ACGTN") + read[i + 1 :]
         elif kind == 2:
             read = "".join(rng.choices("ACGT", k=rng.randrange(1, 12)))
-        found.append(read)
+        letters = list(read)
+        for _ in range(rng.randrange(4) if others else 0):
+            letters[rng.randrange(len(letters))] = rng.choice(others)
+        found.append("".join(letters))
     return found
 
 
-def fastq(rng, n: int) -> bytes:
+def fastq(rng, n: int, others="") -> bytes:
     """Records with qualities that may start with any letter, '@' and '+' too."""
     records = []
-    for i, read in enumerate(sequences(rng, n)):
+    for i, read in enumerate(sequences(rng, n, others=others)):
         qualities = "".join(rng.choices("@+>!~IJ#", k=len(read)))
         plus = rng.choice(["+", "+", f"+r{i}"])
         records.append(f"@r{i}{rng.choice(['', '', ' 1:N:0', '/1'])}\n{read}\n{plus}\n{qualities}\n")
     return "".join(records).encode()
 
 
-def fasta(rng, n: int, longest=45) -> bytes:
+def fasta(rng, n: int, longest=45, others="") -> bytes:
     """The same as FASTA, in lines of some length."""
-    records = [(f"r{i}", read) for i, read in enumerate(sequences(rng, n, longest))]
+    records = [(f"r{i}", read) for i, read in enumerate(sequences(rng, n, longest, others))]
     return cases.fasta(records, rng.choice([0, 0, 7, 20]))
 
 

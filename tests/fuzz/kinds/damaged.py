@@ -1,16 +1,16 @@
-"""Damaged index folders, checksums as they were: refused, or the right output."""
+"""Damaged index folders: refused, or the right output; no crash if the checksums are right (hostile)."""
 
 from .. import mutate_index, oracle, world
 from ..case import Case
 from . import judged, reads
 
-SHARE = 2
+SHARE = 5
 INDEX = "ref.fmx"
 READS = "reads.fa"
 FACTS = {  # what kinds/reads.py wants to know of the commands below
     "search": {
         "limit": None, "at_most": None, "group": None, "unmapped": True, "strands": [0, 1], "output": None,
-        "counts": False,
+        "counts": False, "mismatches": 0, "strata": False, "nh": "total",
     },
     "locate": {"strands": [0, 1], "form": "tsv"},
     "mem": {"least": 8, "strand": "-b", "kind": ""},
@@ -19,12 +19,11 @@ FACTS = {  # what kinds/reads.py wants to know of the commands below
 
 def make(rng, folder) -> Case:
     name = rng.choice(sorted(world.INDEXES))
-    files, what = mutate_index.damaged(rng, world.files_of(folder, name))
-    return case_of(rng, name, files, what, "damaged")
-
-
-def case_of(rng, name, files, what, kind) -> Case:
-    """A case that asks something of an index made from one of the world's."""
+    files, is_hostile = world.files_of(folder, name), rng.random() < 0.6
+    if is_hostile:
+        files, what, is_trusted = mutate_index.hostile(rng, files, name)
+    else:
+        files, what = mutate_index.damaged(rng, files)
     files = {key.replace(name, INDEX, 1): data for key, data in files.items()}
     files[READS] = world.fasta(rng, 5)
     index = ["-x", INDEX, "-q"]
@@ -38,10 +37,18 @@ def case_of(rng, name, files, what, kind) -> Case:
           for options in (["--layout", "bvsfm-k1-d224"], ["--with-lcp"])),
     ]  # fmt: skip
     command = rng.choice(commands)
-    return Case(kind, "", [command], files, f"{name} {what}", [INDEX] if "--add" in command else [])
+    case = Case("damaged", "", [command], files, f"{name} {what}", [INDEX] if "--add" in command else [])
+    case.facts["hostile"] = is_hostile
+    if is_hostile and (is_trusted or rng.random() < 0.3):  # docs/formats.md: only after this
+        case.commands.insert(0, ["inspect", "--verify", INDEX])
+    return case
 
 
 def check(case, outcomes, folder) -> list:
+    if case.facts.get(
+        "hostile"
+    ):  # answers may be wrong; exit codes and messages are looked at for every kind
+        return []
     (outcome,) = outcomes
     command = case.commands[0][0]
     if outcome.code:

@@ -7,15 +7,16 @@ from align import naive_nw
 
 from .. import mutate, oracle, world
 from ..case import Case
-from . import near, refused_or_right
+from . import refused_or_right
 
-SHARE = 4
+SHARE = 6
+LETTERS = "ACGTUNRYSWKMBDHVXacgtunry."
 
 
 def make(rng, folder) -> Case:
     command = rng.choice([_search, _search, _search, _locate, _mem, _pairwise])
     arguments, facts, outputs, text = command(rng)
-    data, what = mutate.mutated(rng, text, mutate.TEXT)
+    data, what = mutate.mutated(rng, text, mutate.TEXT) if rng.random() < 0.8 else (text, "whole")
     data, form = mutate.packed(rng, data)
     files, given = {"in.txt": data}, ["in.txt"]
     if command is not _pairwise and rng.random() < 0.2:
@@ -32,7 +33,9 @@ def make(rng, folder) -> Case:
 
 
 def _text(rng) -> bytes:
-    return (world.fastq if rng.random() < 0.7 else world.fasta)(rng, rng.randrange(1, 9))
+    """Records, of which some have a few letters of any kind in their reads, or a few N."""
+    form, others = rng.choice([world.fastq, world.fastq, world.fasta]), rng.choice(["", LETTERS, "NNNACGT"])
+    return form(rng, rng.randrange(1, 9), others=others)
 
 
 def _strands(rng) -> tuple:
@@ -46,8 +49,12 @@ def _search(rng) -> tuple:
     facts = {"limit": limit, "at_most": at_most, "strands": strands, "group": group}
     facts["unmapped"] = rng.random() < 0.8
     facts["output"] = rng.choice([None, "out.sam", "out.bam"])
-    facts["counts"] = rng.random() < 0.2
+    facts["mismatches"], facts["nh"] = rng.choice([0, 0, 1, 2]), rng.choice(["total", "reported"])
+    facts["strata"] = facts["mismatches"] > 0 and rng.random() < 0.4
+    facts["counts"] = not facts["mismatches"] and rng.random() < 0.4
     arguments = ["search", *world.searching(rng), *only, *(["-a"] if limit is None else ["-k", str(limit)])]
+    arguments += ["--mismatches", str(facts["mismatches"])] if facts["mismatches"] else []
+    arguments += [*(["--strata"] if facts["strata"] else []), "--nh", facts["nh"]]
     arguments += ["-m", str(at_most)] if at_most else []
     arguments += ["--rg", f"@RG\\tID:{group}"] if group else []
     arguments += [] if facts["unmapped"] else ["--no-unmapped"]
@@ -59,7 +66,11 @@ def _search(rng) -> tuple:
 def _locate(rng) -> tuple:
     (only, strands), form = _strands(rng), rng.choice(["tsv", "bed"])
     arguments = ["locate", *world.searching(rng), *only, "--format", form]
-    return arguments, {"strands": strands, "form": form}, [], _text(rng)
+    facts = {"strands": strands, "form": form}
+    if rng.random() < 0.5:
+        facts |= {"mismatches": rng.choice([1, 2]), "iupac": rng.random() < 0.5}
+        arguments += ["--mismatches", str(facts["mismatches"]), *["--iupac"] * facts["iupac"]]
+    return arguments, facts, [], _text(rng)
 
 
 def _mem(rng) -> tuple:
@@ -103,7 +114,7 @@ def _check_search(facts, out, folder, records):
         out = (folder / name).read_bytes()
     validate.check(
         out, world.CONTIGS, records, facts["limit"], facts["at_most"], facts["group"], facts["unmapped"],
-        tuple(facts["strands"]),
+        tuple(facts["strands"]), facts["mismatches"], facts["strata"], facts["nh"],
     )  # fmt: skip
     if facts["counts"]:
         _check_counts(facts, records, (folder / "counts.tsv").read_text())
@@ -117,7 +128,23 @@ def _check_counts(facts, records, text):
 
 
 def _check_locate(facts, out, folder, records):
-    near.check_locate(facts, out, records)
+    """TSV or BED of exact or near matches."""
+    expected = []
+    for name, read, _ in records:
+        if "mismatches" in facts:
+            found = naive.near(
+                world.CONTIGS, read, facts["mismatches"], facts["iupac"], tuple(facts["strands"])
+            )
+        else:
+            found = [(0, *hit) for hit in naive.locate(world.CONTIGS, read, facts["strands"])]
+        for contig, start, strand, n in sorted((*hit[1:], hit[0]) for hit in found):
+            place = [world.CONTIGS[contig][0], start, start + len(read)]
+            row = [name or read, *place, "+-"[strand], len(found), *([n] if "mismatches" in facts else [])]
+            if facts["form"] == "bed":
+                row = [*place, name or read, n, "+-"[strand]]
+            expected.append("\t".join(map(str, row)))
+    lines = out.decode().splitlines()[facts["form"] != "bed" :]
+    assert lines == expected, [both for both in zip(lines, expected, strict=False) if both[0] != both[1]][:1]
 
 
 def _check_mem(facts, out, folder, records):
