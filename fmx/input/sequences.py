@@ -30,48 +30,50 @@ def plan(
     rest = iter(sequences)
     if isinstance(sequences, Mapping):
         keys, rest = iter(list(sequences)), iter(sequences.values())
-    first, n, fasta = 0, 0, bytearray()
-
-    def chunk() -> Chunk:
-        return Chunk(f"given {what}", np.frombuffer(fasta, np.uint8), False, first + 1, n)
-
-    while letters := list(islice(rest, SOME)):
-        names = list(islice(keys, len(letters))) if is_named else []
-        parts = [_joined(what, first + n, letters, names)]
-        if len(parts[0]) > size:
-            parts = [_joined(what, first + n + i, [x], names[i : i + 1]) for i, x in enumerate(letters)]
-        for lines in parts:
-            if n and len(fasta) + len(lines) > size:
-                yield chunk()
-                first, n, fasta = first + n, 0, bytearray()
-            fasta += lines
-            n += len(letters) // len(parts)
-    if n:
-        yield chunk()
+    first, letters, names, fasta = 0, [], [], bytearray()  # type: tuple[int, list, list, bytearray]
+    while some := list(islice(rest, SOME)):
+        some_names = list(islice(keys, len(some))) if is_named else []
+        lines, parts = _joined(what, first + len(letters), some, some_names), [(some, some_names)]
+        if len(lines) > size:
+            parts = [([each], some_names[i : i + 1]) for i, each in enumerate(some)]
+        for part in parts:
+            if len(parts) > 1:
+                lines = _joined(what, 0, *part)
+            if letters and len(fasta) + len(lines) > size:
+                yield _chunk(what, first, letters, names, fasta)
+                first, letters, names, fasta = first + len(letters), [], [], bytearray()
+            letters += part[0]
+            names += part[1]
+            for piece in (b">" if is_named else b">\n", lines, b"\n"):
+                fasta += piece
+    if letters:
+        yield _chunk(what, first, letters, names, fasta)
 
 
 def _joined(what: str, first: int, letters: Sequence[Any], names: Sequence[Any]) -> bytes:
-    """Return sequences from number ``first`` on as FASTA."""
+    """Return sequences from number ``first`` on as FASTA, without the first '>' and the last newline."""
     for name in names:
         if not isinstance(name, str):
             raise TypeError(f"{what} must have names (str) as keys, not {quoted(name)}")
     kinds, border = {*map(type, letters)}, "\n>" if names else "\n>\n"
-    rows: Iterable[Any] = letters
     if not all(issubclass(kind, str | bytes) for kind in kinds):
         i, other = next((i, x) for i, x in enumerate(letters, first) if not isinstance(x, str | bytes))
         raise TypeError(f"{what}[{i}] must be str or bytes, not {quoted(other)}")
+    rows: Iterable[Any] = letters
     if all(issubclass(kind, str) for kind in kinds):
         if names:
             rows = map("\n".join, zip(names, letters, strict=True))
-        lines = bytes_of(border.join(rows))
-    else:
-        if any(issubclass(kind, str) for kind in kinds):
-            rows = map(bytes_of, letters)
-        if names:
-            rows = map(b"\n".join, zip(map(bytes_of, names), rows, strict=True))
-        lines = border.encode().join(rows)
-    fasta = border.encode()[1:] + lines + b"\n"
-    data, n = np.frombuffer(fasta, np.uint8), len(letters)
+        return bytes_of(border.join(rows))
+    if any(issubclass(kind, str) for kind in kinds):
+        rows = map(bytes_of, letters)
+    if names:
+        rows = map(b"\n".join, zip(map(bytes_of, names), rows, strict=True))
+    return border.encode().join(rows)
+
+
+def _chunk(what: str, first: int, letters: Sequence[Any], names: Sequence[str], fasta: bytearray) -> Chunk:
+    """Return the Chunk of sequences from number ``first`` on, unless one is more than a line of ASCII."""
+    path, data, n = f"given {what}", np.frombuffer(fasta, np.uint8), len(letters)
     is_whole = count(data, data.size, True) == 2 * n and count(data, data.size, False) == n - 1
     if not (is_whole and fasta.isascii()) or any(blank in fasta for blank in b" \t\r"):
         for i, each in enumerate(letters, first):
@@ -79,8 +81,8 @@ def _joined(what: str, first: int, letters: Sequence[Any], names: Sequence[Any])
                 raise ValueError(f"{what}[{i}] must be ASCII, not {quoted(each)}")
         for i, each in enumerate(map(bytes_of, letters), first + 1):
             if any(mark in each for mark in b" \t\r\n>"):
-                refuse_letters(each, i, f"given {what}")
+                refuse_letters(each, i, path)
         for i, name in enumerate(names, first + 1):
             if "\n" in name:
-                raise InputError(f"given {what}", f"record {i}", "its name contains a line end")
-    return fasta
+                raise InputError(path, f"record {i}", "its name contains a line end")
+    return Chunk(path, data, False, first + 1, n)
