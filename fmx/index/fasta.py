@@ -11,7 +11,7 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -40,15 +40,6 @@ _UPPER[ord(".")] = ord(".")
 _UPPER[[ord(" "), ord("\t"), CR]] = _BLANK
 
 
-class SpanBegin(NamedTuple):
-    """The state at the start of a span: at the start of a line, in a header, after a CR, after a header."""
-
-    at_line_start: bool
-    in_header: bool
-    after_cr: bool
-    in_contig: bool
-
-
 def read_letters(
     source: Source, n_threads: int = 1, tell: Callable[[], object] = lambda: None, size: int = CHUNK_SIZE
 ) -> tuple[np.ndarray, np.ndarray, list[bytes]]:
@@ -68,10 +59,10 @@ def read_letters(
     for (start, _), newline in zip(cut, newlines, strict=True):
         before = data[start - 1] if start else NEWLINE
         in_header = line < start and data[line] == _HEADER
-        begins.append(SpanBegin(line == start, in_header, before == CR, start > first))
+        begins.append((line == start, in_header, bool(before == CR), start > first))
         line = newline + 1 if newline >= 0 else line
 
-    def scan(start: int, stop: int, begin: SpanBegin) -> tuple:
+    def scan(start: int, stop: int, begin: tuple) -> tuple:
         """Return (letters, bad byte or -1, the '>' bytes of contigs, the letters before each) of a span."""
         at = np.empty((2, np.count_nonzero(data[start:stop] == _HEADER)), np.int64)
         n_letters, n_contigs, bad = _scan(data[:stop], start, begin, _UPPER, letters[start:], at)
@@ -122,9 +113,10 @@ def _find_line_ends(data, starts, ends):
 def _scan(data, i, begin, upper, letters, at):
     """Scan data[i:], one span, by a thread; return (letters, contigs that begin, index of a bad byte or -1).
 
+    ``begin``: whether the span begins at the start of a line, in a header, after a CR, after a header.
     ``at`` int64[2, contigs]: for each contig its '>' byte and the number of letters before it.
     """
-    at_line_start, in_header, after_cr = begin.at_line_start, begin.in_header, begin.after_cr
+    at_line_start, in_header, after_cr, in_contig = begin
     n_letters, n_contigs, bad = 0, 0, -1
     while i < data.size and bad < 0:
         if after_cr and data[i] != NEWLINE:
@@ -145,7 +137,7 @@ def _scan(data, i, begin, upper, letters, at):
         if not in_header:
             for j in range(i, stop):
                 letter = upper[data[j]]
-                if letter > _BLANK and (n_contigs > 0 or begin.in_contig):
+                if letter > _BLANK and (n_contigs > 0 or in_contig):
                     letters[n_letters] = letter
                     n_letters += 1
                 elif letter != _BLANK:

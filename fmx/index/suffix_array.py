@@ -407,21 +407,10 @@ _SAMPLE = 1 << 16  # suffixes by which the passes are cut
 _SYMBOL_BYTES, _SUFFIX_BYTES = 1 + 8 / 21 + 4 + 4 + 8, 2 * (8 + 4)
 
 
-@by_type
-def row_of(rows, j):
-    """Return row j of a RowRange or a RowList."""
-
-
-@row_of.of("first")
-def RowRange(rows, j):
-    """Return row j of those from ``first`` on."""
-    return rows.first + j
-
-
-@row_of.of("rows")
-def RowList(rows, j):
-    """Return row j of a list, ``rows`` uint32 in ascending order."""
-    return np.int64(at(rows.rows, j))
+@inlined
+def _row_of(job, j):
+    """Return row j of ``rows`` uint32, ascending; of those from ``first`` on if there are no ``rows``."""
+    return np.int64(at(job.rows, j)) if job.rows.size else job.first + j
 
 
 @inlined
@@ -447,13 +436,13 @@ def InRange(choice, i):
     return i if choice.low <= key and key <= choice.high else np.int64(-1)
 
 
-@choose.of("keys rows")
+@choose.of("keys first rows")
 def Tied(choice, j):
     """Choose the rows whose key another row also has."""
     keys = choice.keys
     before = j > 0 and at(keys, j - 1) == at(keys, j)
     after = j + 1 < keys.size and at(keys, j + 1) == at(keys, j)
-    return row_of(choice.rows, j) if before or after else np.int64(-1)
+    return _row_of(choice, j) if before or after else np.int64(-1)
 
 
 @do.of("words positions keys")
@@ -476,13 +465,13 @@ def RankKeys(job, stretch, start, stop):
         job.positions[j] = position
 
 
-@do.of("keys positions rows sa rank")
+@do.of("keys positions first rows sa rank")
 def PlaceSorted(job, stretch, start, stop):
     """Write sorted ``keys`` and ``positions`` of some rows to ``sa`` and ``rank``."""
     for j in range(start, stop):
         position = at(job.positions, j)
-        job.sa[row_of(job.rows, j)] = position
-        job.rank[position] = row_of(job.rows, _first_like(job.keys, j))
+        job.sa[_row_of(job, j)] = position
+        job.rank[position] = _row_of(job, _first_like(job.keys, j))
 
 
 def plan_passes(n: int, memory: int) -> int:
@@ -520,12 +509,12 @@ def sort_by_radix(backend: Backend, text: Array, memory: int, progress: Progress
     keys, spare_keys = (backend.empty(limit, np.uint64) for _ in range(2))
     positions, spare_positions = (backend.empty(limit, np.uint32) for _ in range(2))
 
-    def sort(m: int, n_bits: int, rows: Array) -> Array:
-        """Sort m keys and positions into ``rows`` (RowRange, RowList); return the tied rows."""
+    def sort(m: int, n_bits: int, first: int, rows: Array) -> Array:
+        """Sort m keys and positions into ``rows``, or the rows from ``first`` on; return the tied rows."""
         spare = spare_keys[:m], spare_positions[:m]
         sorted_keys, by_key = backend.sort_pairs(keys[:m], positions[:m], *spare, n_bits)
-        backend.run(PlaceSorted(sorted_keys, by_key, rows, sa, rank), m)
-        return backend.select(Tied(sorted_keys, rows), m)
+        backend.run(PlaceSorted(sorted_keys, by_key, np.int64(first), rows, sa, rank), m)
+        return backend.select(Tied(sorted_keys, np.int64(first), rows), m)
 
     tied, n_sorted = [], 0
     for low, high in _cuts(backend, words, n, n_passes):
@@ -541,7 +530,7 @@ def sort_by_radix(backend: Backend, text: Array, memory: int, progress: Progress
             continue
         backend.pick(chosen, n, ends, positions[:m])
         backend.run(FirstKeys(words, positions[:m], keys[:m]), m)
-        tied.append(sort(m, 3 * PER_KEY, RowRange(np.int64(n_sorted))))
+        tied.append(sort(m, 3 * PER_KEY, n_sorted, positions[:0]))
         n_sorted += m
     del words, chosen
     n_bits, h, n_rounds = n.bit_length(), PER_KEY, 0
@@ -553,6 +542,6 @@ def sort_by_radix(backend: Backend, text: Array, memory: int, progress: Progress
         for rows in tied:
             m, by_rank = rows.size, (rows, sa, rank, np.int64(h), np.int64(n_bits))
             backend.run(RankKeys(*by_rank, positions[:m], keys[:m]), m)
-            remaining.append(sort(m, 2 * n_bits, RowList(rows)))
+            remaining.append(sort(m, 2 * n_bits, 0, rows))
         tied, h, n_rounds = remaining, 2 * h, n_rounds + 1
     return sa, n_rounds

@@ -15,13 +15,11 @@ from fmx.machines import jobs
 pytest.importorskip("numba_cuda", reason="pip install '.[cuda]'")
 BYTES, ROWS, WORDS, NUMBERS = (np.zeros(2, kind) for kind in (np.uint8, np.uint32, np.uint64, np.int64))
 TABLE, ZERO, KEY = np.zeros((2, 4), np.int64), np.int64(0), np.uint64(0)
-LISTED, RUN = suffix_array.RowList(ROWS), suffix_array.RowRange(ZERO)
 PATTERNS = Patterns(WORDS, NUMBERS, NUMBERS)
 BLOCKS = reference.Blocks(NUMBERS, NUMBERS, NUMBERS, NUMBERS, NUMBERS, 6)
 CHOICES = (
     suffix_array.InRange(WORDS, KEY, KEY),
-    suffix_array.Tied(WORDS, LISTED),
-    suffix_array.Tied(WORDS, RUN),
+    suffix_array.Tied(WORDS, ZERO, ROWS),
     entries.WithoutSymbol(BYTES),
     positions.SampledRows(ROWS, BYTES),
 )
@@ -30,8 +28,7 @@ JOBS = (
     dna.PackKeys(BYTES, WORDS),
     suffix_array.FirstKeys(WORDS, ROWS, WORDS),
     suffix_array.RankKeys(ROWS, ROWS, ROWS, ZERO, ZERO, ROWS, WORDS),
-    suffix_array.PlaceSorted(WORDS, ROWS, LISTED, ROWS, ROWS),
-    suffix_array.PlaceSorted(WORDS, ROWS, RUN, ROWS, ROWS),
+    suffix_array.PlaceSorted(WORDS, ROWS, ZERO, ROWS, ROWS, ROWS),
     *(jobs.CountChosen(choice, NUMBERS) for choice in CHOICES),
     *(jobs.PickChosen(choice, NUMBERS, ROWS) for choice in CHOICES),
     bwt.Transform(BYTES, ROWS, 2, BYTES),

@@ -39,11 +39,6 @@ TYPES = {
 _BACKWARD, _ODD = ROW + 1, 2 * (ROW + 1)
 
 
-def bytes_per_symbol(k: int, d: int, n: int) -> float:
-    """Return (2 * 4^k + 2k d / 8) / d bytes per symbol."""
-    return (2 * 4**k + 2 * k * d / 8) / d
-
-
 def _n_words(k: int, d: int, n: int) -> int:
     # Whole runs, or pairs of them, and the border after the last one.
     n_runs = n // d + 1
@@ -241,4 +236,4 @@ def _register_one_step(cls: type, d: int) -> Any:
 
 for (_k, _d), _cls in TYPES.items():
     _register(_cls, _k, _d)
-FAMILY = family_of_entries(TYPES, _n_words, bytes_per_symbol, runs_together=2)
+FAMILY = family_of_entries(TYPES, _n_words, lambda k, d, n: (2 * 4**k + 2 * k * d / 8) / d, runs_together=2)

@@ -29,11 +29,6 @@ def _bytes(d: int) -> int:
     return 16 if d == 64 else (d + 32) // 8
 
 
-def bytes_per_symbol(k: int, d: int, n: int) -> float:
-    """Return 4^k * (bytes of an entry) / d bytes per symbol."""
-    return 4**k * _bytes(d) / d
-
-
 def _register(cls: type, d: int) -> None:
     n_units, w, head = _bytes(d) // 16, _bytes(d) // 8, 8 * _bytes(d) - d  # head: bits before the vector
 
@@ -89,4 +84,8 @@ def _register(cls: type, d: int) -> None:
 
 for _d, _cls in _BY_D.items():
     _register(_cls, _d)
-FAMILY = family_of_entries(TYPES, lambda k, d, n: (n // d + 1) * 4**k * (_bytes(d) // 8), bytes_per_symbol)
+FAMILY = family_of_entries(
+    TYPES,
+    lambda k, d, n: (n // d + 1) * 4**k * (_bytes(d) // 8),
+    lambda k, d, n: 4**k * _bytes(d) / d,
+)

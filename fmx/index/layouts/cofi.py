@@ -48,16 +48,6 @@ CofiBranching = static_type("CofiBranching", Cofi._fields, __name__)
 TYPES = {(k, None): Cofi for k in range(15, 1, -1)}
 
 
-def bytes_per_symbol(k: int, d: int | None, n: int) -> float:
-    """Return 4 + 4 (4^k + 1) / n bytes per symbol."""
-    return 4 + 4 * (4**k + 1) / n
-
-
-def fits(k: int, n: int) -> bool:
-    """Return whether the offsets are no larger than the changes, or cannot be smaller."""
-    return k == 2 or 4**k + 1 <= n
-
-
 def forms(k: int, d: int | None, n: int) -> dict:
     """Return the ArraySpec of each array."""
     return {
@@ -180,4 +170,13 @@ def on_device_cofi(layout):
 
 _register(Cofi, _lower_bound, _lower_bound_of_few)
 _register(CofiBranching, sorting.lower_bound, sorting.lower_bound)
-FAMILY = Family(build, forms, bytes_per_symbol, TYPES, fits=fits, walks_forward=True)
+FAMILY = Family(
+    build,
+    forms,
+    lambda k, d, n: 4 + 4 * (4**k + 1) / n,
+    TYPES,
+    fits=lambda k, n: (
+        k == 2 or 4**k + 1 <= n
+    ),  # the offsets are no larger than the changes, or as small as can be
+    walks_forward=True,
+)

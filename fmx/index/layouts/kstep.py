@@ -28,11 +28,6 @@ TYPES = {
 }
 
 
-def bytes_per_symbol(k: int, d: int, n: int) -> float:
-    """Return (4 * 4^k + 2k d / 8) / d bytes per symbol."""
-    return (4 * 4**k + 2 * k * d / 8) / d
-
-
 def _register(cls: type, k: int, d: int) -> None:
     n_positions, n_counter_units = bits.POSITIONS[k], 4 ** (k - 1)
     n_units = n_counter_units + d // n_positions
@@ -110,7 +105,7 @@ SAMPLED, KSTEP = (
     family_of_entries(
         {p: TYPES[p] for p in parameters},
         lambda k, d, n: (n // d + 1) * (4**k // 2 + 2 * d // bits.POSITIONS[k]),
-        bytes_per_symbol,
+        lambda k, d, n: (4 * 4**k + 2 * k * d / 8) / d,
     )
     for parameters in (_ONE_STEP, _MORE_STEPS)
 )
