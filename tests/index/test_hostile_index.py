@@ -47,7 +47,6 @@ ALL = slice(None)
 WHOLE = {  # of an index with the whole suffix array, LCP arrays and layouts
     "position at the end": {"sa_positions": put(5, N)},
     "positions of 64 bits": {"sa_positions": lambda a: a.astype(np.uint64)},
-    "big-endian positions": {"sa_positions": lambda a: a.astype(">u4")},
     "digests by columns": {"contig_md5": transposed},
     "seeds beyond": {"seed_starts": put(-1, 2**32 - 1)},
     "seeds out of order": {"seed_starts": put(3, N)},
@@ -59,66 +58,48 @@ WHOLE = {  # of an index with the whole suffix array, LCP arrays and layouts
     "blocks over each other": {"block_text_start": put(1, 5)},
     "blocks out of order": {"block_text_start": swapped},
     "block beyond its contig": {"block_contig_start": put(2, 320)},
-    "block before its contig": {"block_contig_start": put(0, -7)},
     "block of no contig": {"block_contig": put(2, 2)},
     "blocks of a contig over each other": {"block_contig_start": put(2, 299)},
     "contig of length 0": {"contig_lengths": put(0, 0)},
     "three names": {"contig_names": names(b"x\ny\nz")},
     "the same name twice": {"contig_names": names(b"x\nx")},
-    "empty name": {"contig_names": names(b"\nx")},
     "name with an escape": {"contig_names": names(b"x\x1b\nz")},
-    "name that is no UTF-8": {"contig_names": names(b"\xff\nz")},
     "n_text larger": {"change": say(n_text=N + 1)},
     "n_text beyond 64 bits": {"change": say(n_text=2**70)},
-    "n_text true": {"change": say(n_text=True)},
     "seed_length 0": {"change": say(seed_length=0)},
-    "prefix_length huge": {"change": say(prefix_length=10**9)},
     "sa_rate 0": {"change": say(sa_rate=0)},
     "layouts empty": {"change": say(layouts=[])},
-    "layouts of numbers": {"change": say(layouts=[7])},
-    "an unknown layout": {"change": say(layouts=["nope"])},
     "a layout that leads out": {"change": say(layouts=["../bvsfm-k2-d96"])},
     "a layout without arrays": {"change": say(layouts=[*LAYOUTS, "bvsfm-k1-d96"])},
     "a layout twice": {"change": say(layouts=[*LAYOUTS, LAYOUTS[0]])},
-    "another layout's entries": {"change": say(layouts=["bvsfm-k3-d96", *LAYOUTS[1:]])},
     "parts that do not add up": {"change": say(parts=[5, 6])},
     "arrays a list": {"change": say(arrays=[])},
     "an array not listed": {"change": lambda meta: meta["arrays"].pop("sa_positions")},
     "an array too many": {"change": lambda meta: meta["arrays"].update(x=meta["arrays"]["contig_names"])},
-    "an array that leads out": {"change": moved("sa_positions", "../whole.fmx/sa_positions")},
     "an entry null": {"change": lambda meta: meta["arrays"].update(sa_positions=None)},
     "an LCP entry odd": {"change": lambda meta: meta["arrays"].update({"lcp.rows": {"shape": {"a": 1}}})},
-    "shape null": {"change": entry("sa_positions", shape=None)},
     "shape huge": {"change": entry("contig_names", shape=[2**61], bytes=2**61)},
-    "dtype odd": {"change": entry("sa_positions", dtype="O")},
     "bytes wrong": {"change": entry("sa_positions", bytes=-1)},
     "checksums of numbers": {"change": entry("sa_positions", checksums=[5])},
-    "format true": {"change": say(format=True)},
     "version with an escape": {"change": say(fmx_version="\x1b[2J")},
     "a list": {"change": lambda meta: [meta]},
 }
 SAMPLED = {
     "kept positions beyond": {"sa_positions": put(0, N)},
     "sa_rate 1": {"change": say(sa_rate=1)},
-    "seeds that are not there": {"change": say(seed_length=4)},
 }
 SPARSE = {  # of an index with a sparse suffix array alone
     "rows beyond": {"sparse-k7-w4__rows": put(ALL, 2**64 - 1)},
     "starts beyond": {"sparse-k7-w4__starts": put(-1, 2**32 - 1)},
-    "an even k": {"change": say(sparse="sparse-k8-w4")},
-    "a short name": {"change": say(sparse="sparse")},
     "another layout": {"change": say(sparse="bvsfm-k2-d96")},
     "sparse in format 1": {"change": say(format=1)},
     "a suffix array that is not there": {"change": say(sa_rate=1, seed_length=4, prefix_length=4)},
 }
 JOINED = {
-    "positions beyond": {"part1___sa_positions": put(0, 352 + 3)},
     "parts swapped": {"change": lambda meta: meta["parts"].reverse()},
     "parts that end within a contig": {"change": say(parts=[N - 51, 51])},
-    "a part's array not listed": {"change": lambda meta: meta["arrays"].pop("part1/sa_positions")},
     "an array of the whole": {"change": moved("part1/sa_positions", "sa_positions")},
     "contig of no group": {"group_of_contig": put(1, 2)},
-    "group with an escape": {"group_names": names(b"gut\n\x1b")},
     "n_groups wrong": {"change": say(n_groups=1)},
     "groups in another format": {"change": say(format=1)},
 }
@@ -218,19 +199,12 @@ def flip(place):
     return flip
 
 
-def turned(array):
-    array = array.copy()
-    array[100:200] = array[199:99:-1]
-    return array
-
-
 VERIFIED = {
     "a position twice": ("whole", {"sa_positions": put(5, 9)}),
     "a rank of another": ("whole", {"lcp__rank": put(5, 9)}),
     "prefixes of others": ("whole", {"prefix_pairs": swapped}),
     "seeds one row off": ("whole", {"seed_starts": lambda a: np.minimum(a + 1, N).astype(np.uint32)}),
     "an LCP value of another": ("whole", {"lcp__small": put(9, 7)}),
-    "LCP values in excess": ("whole", {"lcp__small": put(9, 255)}),
     **{
         f"counters of {name}": ("whole", {f"{name}__entries": put(8, 2**64 - 1)})
         for name in LAYOUTS if name != "cofi-k4"
@@ -240,13 +214,10 @@ VERIFIED = {
         for name, place in (("bvsfm-k2-d96", 41), ("kstep-k3-d63", 34), ("alternate-k1-d64", 2))
     },
     "changes beyond": ("whole", {"cofi-k4__changes": put(700, N)}),
-    "changes out of order": ("whole", {"cofi-k4__changes": turned}),
     "all changes the same": ("whole", {"cofi-k4__changes": put(ALL, 5)}),
     "marks without positions": ("sampled", {"sa_marks": put(ALL, 2**64 - 1)}),
     "too few kept positions": ("sampled", {"sa_positions": lambda a: a[:1].copy()}),
-    "kept positions all the same": ("sampled", {"sa_positions": put(ALL, N - 1)}),
     "changes that lead nowhere": ("sampled", {"cofi-k4__changes": put(ALL, 2**32 - 16)}),
-    "changes that lead round": ("sampled", {"cofi-k4__changes": put(ALL, 500)}),
     **{
         f"entries of {name} all {value}": ("sampled", {f"{name}__entries": put(ALL, value)})
         for name in LAYOUTS if name != "cofi-k4" for value in (2**64 - 1, 2**31)

@@ -36,13 +36,12 @@ def peak(arguments, feed=()) -> int:
     return int(said[-1]) * 1024
 
 
-@pytest.mark.parametrize("output", ["-", "/dev/null"])
-def test_reads_do_not_raise_the_peak(output, index_of):
+def test_reads_do_not_raise_the_peak(index_of):
     contigs = numbered([random_letters(100_000, "memory")])
     piece = cases.fastq([(f"r{i}", contigs[0][1][i * 90 : i * 90 + 100]) for i in range(1000)])
-    arguments = ["search", "-q", "-t", "2", "-x", index_of(contigs), "-", "-o", output]
+    arguments = ["search", "-q", "-t", "2", "-x", index_of(contigs), "-"]
     peak(arguments, [piece])  # compiles
-    few, many = (peak(arguments, [piece] * n) for n in (150 * MB // len(piece), 450 * MB // len(piece)))
+    few, many = (peak(arguments, [piece] * n) for n in (100 * MB // len(piece), 300 * MB // len(piece)))
     assert many - few < 70 * MB  # how much of what may wait for its turn, 64 MB, does so is luck
     assert many < 400 * MB
 

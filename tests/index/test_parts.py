@@ -64,7 +64,7 @@ def outputs(path, reads, command, folder, *options) -> dict:
     return found
 
 
-@pytest.mark.parametrize("name", SEVERAL)
+@pytest.mark.parametrize("name", [*SEVERAL[::3], *(nightly(x) for x in SEVERAL if x not in SEVERAL[::3])])
 def test_awkward_references_in_parts(name, folder, command):
     contigs = TEXTS[name]
     one, several = build_both(folder, contigs, LAYOUTS[0], 1, part_size_of(contigs))

@@ -17,7 +17,6 @@ from fmx.index import bwt, fasta, reference, tables
 from fmx.index.positions import sample
 from fmx.index.reference import ContigNames, names_of
 from fmx.index.suffix_array import suffix_array
-from fmx.input import dna
 from fmx.machines.jobs import Cores
 from fmx.search.mapping import Pairing
 from fmx.search.pairs import rule_of
@@ -89,29 +88,11 @@ def test_tables_hold_the_rows_of_every_string(name):
         assert tables.first_rows(Cores(n_threads), codes(text), sa, 4).tolist() == wanted
 
 
-@pytest.mark.parametrize("name", TEXTS)
-def test_packed_text_holds_the_letters(name):
-    text = naive.text_of(TEXTS[name])
-    for n_threads in (1, 2, 5):
-        words = dna.pack_text(codes(text), Cores(n_threads))
-        held = [int(words[i // 32]) >> (62 - 2 * (i % 32)) & 3 for i in range(len(text))]
-        assert held == ["ACGT".index(letter.replace("$", "A")) for letter in text]
-
-
 @pytest.mark.parametrize("s", [1, 2, 3, 5, 8, 64])
 def test_about_one_position_in_s_is_kept(s):
     text = "".join(np.random.default_rng(s).choice(list("ACGT"), 5000)) + "$"
     kept = sample(suffix_array(codes(text)), np.zeros(1, np.int64), s, 2)
     assert 5000 / s <= kept.positions.size <= 5000 / s + 4
-
-
-def test_reverse_complement_of_packed_symbols():
-    for k in range(1, 33):
-        letters = "".join(np.random.default_rng(k).choice(list("ACGT"), k))
-        packed = sum("ACGT".index(letter) << 2 * (k - 1 - i) for i, letter in enumerate(letters))
-        expected = naive.reverse_complement(letters)
-        found = int(dna.reverse_complement(np.uint64(packed), k))
-        assert "".join("ACGT"[found >> 2 * (k - 1 - i) & 3] for i in range(k)) == expected
 
 
 @pytest.mark.parametrize("p_separator", [0.001, 0.3])

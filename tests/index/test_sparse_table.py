@@ -120,8 +120,7 @@ def test_about_two_in_w_plus_one_positions_are_sampled():
         assert 1.9 / (w + 1) < table.rows.size / 200_000 < 2.1 / (w + 1)
 
 
-@pytest.mark.parametrize("n_threads", [2, 3, 16])
-def test_threads_do_not_change_it(n_threads):
+def test_threads_do_not_change_it():
     pieces = [
         random_letters(5000, "t") + "A" * 700 + "N" + "ACC" * 300,
         random_letters(40, "u"),
@@ -129,7 +128,7 @@ def test_threads_do_not_change_it(n_threads):
     ]
     contigs = numbered([*pieces, pieces[0][100:2000]])
     _, one = table_of(contigs, 7, 5)
-    _, more = table_of(contigs, 7, 5, n_threads)
+    _, more = table_of(contigs, 7, 5, 3)
     assert np.array_equal(one.rows, more.rows)
     assert np.array_equal(one.starts, more.starts)
 

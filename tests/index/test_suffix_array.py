@@ -15,8 +15,6 @@ from fmx.index.suffix_array import LIMIT, make_suffix_array, sort_by_radix
 from fmx.input import dna
 from fmx.input.dna import PER_KEY
 from fmx.machines.jobs import Cores
-from fmx.search.find import find_intervals
-from fmx.search.hits import Intervals
 
 MANY = 8  # threads by which any share of the rows may be tied
 SYMBOL_BYTES, SUFFIX_BYTES = 18, 24  # that a radix sort needs per symbol, and per suffix of a pass
@@ -154,17 +152,3 @@ def test_arrays_do_not_depend_on_the_parts(n_threads):
         layout, expected = (build(text, sa, name.k, name.d, backend) for backend in (other, one))
         for field in set(layout._fields) - {"k"}:
             np.testing.assert_array_equal(getattr(layout, field), getattr(expected, field), f"{name} {field}")
-
-
-@pytest.mark.parametrize("backend", [Cores(2), MACHINE], ids=["cores", "as a GPU"])
-@pytest.mark.parametrize("kind", [synthetic.Randomize, synthetic.Repeat])
-def test_the_bench_knows_a_wrong_interval(kind, backend):
-    drawn = synthetic.DrawnPatterns(backend, synthetic.make_codes(backend, kind, 20_000), 300, 70, 5)
-    intervals, n_wrong = find_intervals(drawn.query("bvsfm"), drawn.patterns), drawn.n_wrong
-    assert n_wrong(intervals) == 0
-    intervals.lo[3] += 1
-    intervals.hi[5] += 1
-    intervals.lo[8] -= 1
-    intervals.hi[[9, 10]] = intervals.lo[[9, 10]]
-    assert n_wrong(intervals) == 5
-    assert n_wrong(Intervals(np.zeros_like(intervals.lo), np.zeros_like(intervals.hi))) == 300
