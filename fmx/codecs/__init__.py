@@ -6,19 +6,18 @@ To add a format, add a line to KINDS.
 import io
 import re
 import sys
-import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from isal import igzip, isal_zlib
+from isal.igzip_lib import DECOMP_GZIP
 
-from ..errors import InputError, named_input
+from ..errors import InputError
 from ..system import RegularFile
 from . import bgzf
-from .bgzf import BGZF_END, LONGEST
+from .bgzf import LONGEST
 
 
 class PlainRange:
@@ -33,6 +32,12 @@ class PlainRange:
         self._offset += n
         return n
 
+    def read(self, n: int) -> bytes:
+        """Return the next n bytes; fewer at the end.  Raises InputError."""
+        data = self._file.bytes(n, self._offset)
+        self._offset += len(data)
+        return data
+
     def left(self, n: int) -> tuple[int, int, int]:
         """Return (descriptor of the file, offset, how many of the next n bytes it has)."""
         return self._file.descriptor, self._offset, max(0, min(n, self._file.size - self._offset))
@@ -42,63 +47,103 @@ class PlainRange:
         self._offset += n
 
 
-# gzip of any kind as a stream, and runs of BGZF blocks, which can be inflated independently.
+# gzip, zstd, xz and bzip2 as streams; their decompressors have the interface of the standard library.
+
+_AT_ONCE = 1 << 18  # bytes
 
 
-class GzipStream:
-    """The uncompressed bytes of a gzip file.  ``raw``: its bytes; ``is_rest``: members come before them."""
+class Kind(NamedTuple):
+    """``begins`` matches the first bytes of a file; ``arguments``: those of the decompressor.
 
-    def __init__(self, path: str, raw: io.BufferedReader | PlainRange, is_rest: bool = False) -> None:
-        self._path, self._watched = path, _Watched(raw, is_rest)
-        self._file = igzip.GzipFile(fileobj=self._watched, mode="rb")
+    ``padding``: zeros may follow a stream, in multiples of so many; none if it is 0.
+    """
 
-    def readinto(self, view: memoryview | np.ndarray) -> int:
+    name: str
+    begins: bytes
+    module: str
+    decompressor: str
+    error: str
+    padding: int = 0
+    arguments: tuple = ()
+
+
+_ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+GZIP = Kind("gzip", rb"\x1f\x8b", "isal.igzip_lib", "IgzipDecompressor", "IsalError", 1, (DECOMP_GZIP,))
+KINDS = (
+    GZIP,
+    # The second pattern is a frame to skip (RFC 8878, section 3.1).
+    Kind("zstd", rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18", _ZSTD, "ZstdDecompressor", "ZstdError"),
+    # The .xz file format, section 2.2.
+    Kind("xz", rb"\xfd7zXZ\0", "lzma", "LZMADecompressor", "LZMAError", 4),
+    Kind("bzip2", b"BZh", "bz2", "BZ2Decompressor", "OSError"),
+)
+
+
+def kind_of(head: bytes) -> Kind | None:
+    """Return the Kind of a file that begins with these bytes; None if it is none of KINDS."""
+    return next((kind for kind in KINDS if re.match(kind.begins, head)), None)
+
+
+def damaged(path: str, kind: Kind, why: object) -> InputError:
+    """Return the error for a file of a Kind that cannot be decompressed."""
+    what = f"truncated or damaged ({why}); copy or download it again"
+    return InputError(path, f"{kind.name} stream", what)
+
+
+class CompressedStream:
+    """The uncompressed bytes of a file of a Kind, one stream after another; ``raw``: its bytes."""
+
+    def __init__(self, path: str, raw: io.BufferedReader | io.BytesIO | PlainRange, kind: Kind) -> None:
+        module = import_module(kind.module)
+        self._path, self._raw, self._kind = path, raw, kind
+        self._make: Any = partial(getattr(module, kind.decompressor), *kind.arguments)
+        self._error = getattr(module, kind.error, OSError)
+        self._stream: Any = None
+        self._ahead, self._last = b"", (b"", b"")  # bytes read ahead, and the last two reads
+
+    def readinto(self, view: Any) -> int:
         """Fill ``view`` as far as the data go; return the number of bytes.  Raises InputError."""
-        done = 0
-        with named_gzip(self._path):
-            while done < len(view):
-                if not (n := self._file.readinto(view[done:])):
-                    break
-                done += n
+        view, done = memoryview(view), 0
+        try:
+            while done < len(view) and (self._stream or self._begin()):
+                packed = self._read() if self._stream.needs_input else b""
+                data = self._stream.decompress(packed, min(len(view) - done, _AT_ONCE))
+                if not (data or packed or self._stream.eof):
+                    raise EOFError("the file ends within a stream")
+                view[done : done + len(data)] = data
+                done += len(data)
+                if self._stream.eof:
+                    self._ahead, self._stream = self._stream.unused_data, None
+        except (EOFError, self._error) as error:
+            raise damaged(self._path, self._kind, error) from error
         return done
+
+    def _read(self) -> bytes:
+        packed, self._ahead = self._ahead, b""
+        if not packed and (packed := self._raw.read(_AT_ONCE)):
+            self._last = self._last[-1], packed
+        return packed
 
     def tail(self) -> bytes:
         """Return the last compressed bytes that were read, at most LONGEST."""
-        return self._watched.tail
+        return b"".join(self._last)[-LONGEST:]
+
+    def _begin(self) -> bool:
+        n_padding, multiple = 0, self._kind.padding
+        while packed := self._read():
+            self._ahead = packed.lstrip(b"\0") if multiple else packed
+            n_padding += len(packed) - len(self._ahead)
+            if self._ahead:
+                self._stream = self._make()
+                break
+        if n_padding % (multiple or 1):
+            raise EOFError(f"padding that is not a multiple of {multiple} bytes")
+        return self._stream is not None
 
 
-@contextmanager
-def named_gzip(path: str) -> Iterator[None]:
-    with named_input(path):
-        try:
-            yield
-        except (EOFError, zlib.error, igzip.BadGzipFile, isal_zlib.IsalError) as error:  # type: ignore[misc]
-            what = f"truncated or damaged ({error}); copy or download it again"
-            raise InputError(path, "gzip stream", what) from error
-
-
-class _Watched(io.RawIOBase):
-    """Bytes on their way to the decompressor; ``tail``: the last ones.
-
-    If members come before these bytes, an empty member is put first, so that anything allowed after a member
-    is accepted.
-    """
-
-    def __init__(self, raw: io.BufferedReader | PlainRange, is_rest: bool) -> None:
-        self._raw, self.tail, self._first = raw, b"", BGZF_END if is_rest else b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        if self._first:
-            n = min(len(buffer), len(self._first))
-            buffer[:n], self._first = self._first[:n], self._first[n:]
-            return n
-        n = self._raw.readinto(buffer)
-        last = bytes(memoryview(buffer)[max(0, n - LONGEST) : n])
-        self.tail = (self.tail + last)[-LONGEST:]
-        return n
+def after(file: RegularFile, start: int) -> CompressedStream:
+    """Return a stream of a gzip RegularFile from the end of a member on, or from its start."""
+    return CompressedStream(file.path, PlainRange(file, start), GZIP)
 
 
 class BgzfBlocks:
@@ -125,89 +170,7 @@ class BgzfBlocks:
         stops = np.array(self.stops) - self.start
         if packed.size == stops[-1] and bgzf.inflate(packed, stops, self.skip, view):
             return
-        data = io.BytesIO(packed.tobytes())  # a stream of these blocks raises the error
-        with named_gzip(self.file.path), igzip.GzipFile(fileobj=data, mode="rb") as inside:
-            while inside.read(LONGEST):
-                pass
-            raise EOFError("the length of a BGZF block differs from its header")
-
-
-def after(file: RegularFile, start: int) -> GzipStream:
-    """Return a stream of a gzip RegularFile from the end of a member on."""
-    return GzipStream(file.path, PlainRange(file, start), start > 0)
-
-
-# zstd, xz and bzip2 as streams; their decompressors have the interface of the standard library.
-
-_AT_ONCE = 1 << 18  # compressed bytes
-
-
-class Kind(NamedTuple):
-    """``begins`` matches the first bytes of a file; ``padding``: bytes that may follow a stream."""
-
-    name: str
-    begins: bytes
-    module: str
-    decompressor: str
-    error: str
-    padding: bytes = b""
-
-
-_ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
-KINDS = (
-    # The second pattern is a frame to skip (RFC 8878, section 3.1).
-    Kind("zstd", rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18", _ZSTD, "ZstdDecompressor", "ZstdError"),
-    Kind("xz", rb"\xfd7zXZ\0", "lzma", "LZMADecompressor", "LZMAError", b"\0"),
-    Kind("bzip2", b"BZh", "bz2", "BZ2Decompressor", "OSError"),
-)
-
-
-def kind_of(head: bytes) -> Kind | None:
-    """Return the Kind of a file that begins with these bytes; None if it is none of KINDS."""
-    return next((kind for kind in KINDS if re.match(kind.begins, head)), None)
-
-
-class CompressedStream:
-    """The uncompressed bytes of a file of a Kind, one stream after another; ``raw``: its bytes."""
-
-    def __init__(self, path: str, raw: BinaryIO, kind: Kind) -> None:
-        module = import_module(kind.module)
-        self._path, self._raw, self._kind = path, raw, kind
-        self._make: Any = getattr(module, kind.decompressor)
-        self._error = getattr(module, kind.error, OSError)
-        self._stream, self._ahead = self._make(), b""
-
-    def readinto(self, view: memoryview) -> int:
-        """Fill ``view``; return the number of bytes, 0 at the end.  Raises InputError."""
-        while True:
-            try:
-                if self._stream is None and not self._begin():
-                    return 0
-                packed = self._read() if self._stream.needs_input else b""
-                data = self._stream.decompress(packed, len(view))
-                if not (data or packed or self._stream.eof):
-                    raise EOFError("the file ends within a stream")
-            except (EOFError, self._error) as error:
-                what = f"truncated or damaged ({error}); copy or download it again"
-                raise InputError(self._path, f"{self._kind.name} stream", what) from error
-            if self._stream.eof:
-                self._ahead, self._stream = self._stream.unused_data, None
-            if data:
-                view[: len(data)] = data
-                return len(data)
-
-    def _read(self) -> bytes:
-        ahead, self._ahead = self._ahead, b""
-        return ahead or self._raw.read(_AT_ONCE)
-
-    def _begin(self) -> bool:
-        n_padding = 0
-        while packed := self._read():
-            self._ahead = packed.lstrip(self._kind.padding)
-            n_padding += len(packed) - len(self._ahead)
-            if self._ahead:
-                self._stream = self._make()
-                break
-        if n_padding % 4:  # only xz has padding (The .xz file format, section 2.2)
-            raise EOFError("padding that is not a multiple of 4 bytes")
-        return self._stream is not None
+        stream = CompressedStream(self.file.path, io.BytesIO(packed.tobytes()), GZIP)
+        while stream.readinto(view):  # raises the error
+            pass
+        raise damaged(self.file.path, GZIP, "the length of a BGZF block differs from its header")

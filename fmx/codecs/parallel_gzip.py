@@ -23,7 +23,7 @@ from isal.isal_zlib import crc32, crc32_combine
 
 from ..errors import InputError
 from ..machines.jobs import future_of, set_once
-from . import GzipStream, PlainRange, inflate
+from . import GZIP, CompressedStream, after, damaged, inflate
 from .inflate import (
     ENDED,
     MARKER,
@@ -78,7 +78,7 @@ class _Room(threading.local):
 _room = _Room()
 
 
-def readers_of(file: "RegularFile", size: int) -> "Iterator[tuple[Range | GzipStream, int]]":
+def readers_of(file: "RegularFile", size: int) -> "Iterator[tuple[Range | CompressedStream, int]]":
     """Yield (Range, its end in the file) for ranges of about ``size`` uncompressed bytes, and then a stream
     of what they left for igzip, if any; nothing for a file with fewer than two ranges.
 
@@ -108,9 +108,9 @@ def _no_meaning() -> np.ndarray:
     return np.concatenate([np.arange(MARKER), np.zeros(WINDOW)]).astype(np.uint8)
 
 
-def _from(file: "RegularFile", n: int) -> GzipStream:
+def _from(file: "RegularFile", n: int) -> CompressedStream:
     """Return a stream of a gzip file from byte n on, or from its end.  Raises InputError."""
-    stream, buffer = GzipStream(file.path, PlainRange(file, 0)), np.empty(1 << 20, np.uint8)
+    stream, buffer = after(file, 0), np.empty(1 << 20, np.uint8)
     while n and (done := stream.readinto(buffer[:n])):
         n -= done
     return stream
@@ -275,8 +275,7 @@ class Range:
     def _raise_error(self) -> None:
         """Raise the error that igzip reports."""
         _from(self._file, sys.maxsize)
-        what = "truncated or damaged (CRC-32); copy or download it again"
-        raise InputError(self._file.path, "gzip stream", what)
+        raise damaged(self._file.path, GZIP, "CRC-32")
 
 
 def _add(before: Sum, data: np.ndarray) -> Sum:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..codecs import BgzfBlocks, GzipStream, PlainRange, after
+from ..codecs import BgzfBlocks, CompressedStream, PlainRange, after
 from ..codecs.bgzf import blocks, pread
 from ..errors import InputError
 from ..machines.jobs import future_of, pass_on, run_all, set_once
@@ -307,7 +307,7 @@ class RecordFile:
                 from ..codecs import parallel_gzip  # imported on first use
 
                 for part, end in parallel_gzip.readers_of(file, size):
-                    if isinstance(part, GzipStream):
+                    if isinstance(part, CompressedStream):
                         yield from in_order(part, nothing, size)
                     else:
                         yield part, None, end

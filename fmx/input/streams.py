@@ -12,9 +12,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from isal import igzip
 
-from ..codecs import CompressedStream, GzipStream, kind_of, named_gzip
+from ..codecs import GZIP, CompressedStream, kind_of
 from ..codecs.bgzf import LONGEST, last_block
 from ..errors import InputError, named_input, shown
 from ..system import RegularFile, tell, widen
@@ -95,11 +94,9 @@ class Source:
             from .alignments import Alignments  # imported on first use
 
             self._file = self.alignments = Alignments(self.path, self._raw, path)
-        self.is_gzip, kind = head[:2] == b"\x1f\x8b" and not self.alignments, kind_of(head)
-        self._is_plain = not (self.is_gzip or kind or self.alignments)
-        if self.is_gzip:
-            self._file = GzipStream(self.path, self._raw)
-        elif kind:
+        kind = None if self.alignments else kind_of(head)
+        self.is_gzip, self._is_plain = kind is GZIP, not (kind or self.alignments)
+        if kind:
             self._file = CompressedStream(self.path, self._raw, kind)
 
     def position(self) -> int:
@@ -125,9 +122,9 @@ class Source:
         block, what = last_block(tail), "the BGZF end-of-file marker is missing"
         if not any(block[-4:]):  # an empty block, or none
             return
-        with named_gzip(self.path):
-            is_inside = begin != b"@" and not igzip.decompress(block).endswith(b"\n")
-        if is_inside:
+        data = np.empty(LONGEST, np.uint8)
+        n = CompressedStream(self.path, io.BytesIO(block), GZIP).readinto(data)
+        if begin != b"@" and data[n - 1] != ord("\n"):
             what = f"truncated ({what}, and the last line has no end); copy or download it again"
             raise InputError(self.path, "gzip stream", what)
         tell(f"fmx: warning: {shown(self.path)}: {what}; if the file was cut off, copy or download it again")

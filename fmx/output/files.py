@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from ..codecs import BGZF_END
+from ..codecs.bgzf import BGZF_END
 from ..errors import OutputError, cannot_write, shown
 from ..input.streams import STANDARD
 from ..system import PLACE, DraftFile, widen

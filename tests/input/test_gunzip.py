@@ -14,7 +14,7 @@ from hypothesis import given
 from output_of import bgzf
 from test_spans import are_same, by_threads, outcome
 
-from fmx.codecs import GzipStream, inflate, parallel_gzip
+from fmx.codecs import GZIP, CompressedStream, inflate, parallel_gzip
 from fmx.codecs import bgzf as bgzf_codec
 from fmx.codecs.bgzf import BGZF_END, BLOCK
 from fmx.errors import FmxError, InputError
@@ -51,7 +51,7 @@ def small(monkeypatch):
 
 def by_igzip(path):
     """(bytes, what is wrong)."""
-    stream = GzipStream(str(path), io.BytesIO(path.read_bytes()))
+    stream = CompressedStream(str(path), io.BytesIO(path.read_bytes()), GZIP)
     found, buffer = [], np.empty(1 << 12, np.uint8)
     try:
         while n := stream.readinto(buffer):
@@ -67,7 +67,7 @@ def by_ranges(path, size):
         file = source.regular()
 
     def read(reader):
-        if isinstance(reader, GzipStream):
+        if isinstance(reader, CompressedStream):
             return None
         view = np.empty(reader.begin(), np.uint8)
         assert reader.readinto(view) == view.size

@@ -79,8 +79,8 @@ def _check_reference(context: click.Context, param: click.Parameter, path: str |
     with Source(path) as source, open(path, "rb") as file:
         head = file.read(LONGEST)
         kind = kind_of(head)
-        if kind or (source.is_gzip and not block_length(head)):
-            what = f"samtools cannot use a FASTA compressed with {kind.name if kind else 'gzip'}"
+        if kind and not block_length(head):
+            what = f"samtools cannot use a FASTA compressed with {kind.name}"
             raise InputError(name, "", f"{what}: decompress it, or compress it with bgzip")
         if source.alignments:
             raise InputError(name, "", IS_BAM)
