@@ -19,14 +19,14 @@ BUILDING = ("fmx.index.build", "fmx.index.writer")
 OTHERS = ("fmx.search.near", "fmx.search.products", "fmx.search.collapse", "fmx.jobs.cluster")
 NO_INDEX = ("fmx.search.mapping", "fmx.jobs.search", "fmx.index.fm_index", *OTHERS)
 COMMANDS = {  # at most so many modules, and some that are not among them
-    "search": (["search", "few.fq", "-x", "{}"], 72, (*BUILDING, *OTHERS, "fmx.jobs.shard")),
-    "locate": (["locate", "-p", "ACGTTGCA", "-x", "{}"], 75, (*BUILDING, *OTHERS, "fmx.mem.matching")),
-    "mem": (["mem", "few.fq", "-x", "{}"], 78, (*BUILDING, *OTHERS, "fmx.jobs.search")),
-    "count": (["count", "-l", "guides.csv", "--anywhere", "few.fq"], 54, NO_INDEX),
-    "pairwise": (["pairwise", "few.fa"], 66, NO_INDEX),
-    "index": (["index", "few.fa", "-o", "out.fmx"], 63, ("fmx.search.mapping", "fmx.jobs.search", *OTHERS)),
-    "inspect": (["inspect", "{}"], 40, (*BUILDING, *OTHERS)),
-    "help": (["search", "--help"], 18, ("fmx.input.chunks", "fmx.output.search_output", *SLOW)),
+    "search": (["search", "few.fq", "-x", "{}"], 70, (*BUILDING, *OTHERS, "fmx.jobs.shard")),
+    "locate": (["locate", "-p", "ACGTTGCA", "-x", "{}"], 73, (*BUILDING, *OTHERS, "fmx.mem.matching")),
+    "mem": (["mem", "few.fq", "-x", "{}"], 75, (*BUILDING, *OTHERS, "fmx.jobs.search")),
+    "count": (["count", "-l", "guides.csv", "--anywhere", "few.fq"], 52, NO_INDEX),
+    "pairwise": (["pairwise", "few.fa"], 62, NO_INDEX),
+    "index": (["index", "few.fa", "-o", "out.fmx"], 60, ("fmx.search.mapping", "fmx.jobs.search", *OTHERS)),
+    "inspect": (["inspect", "{}"], 38, (*BUILDING, *OTHERS)),
+    "help": (["search", "--help"], 16, ("fmx.input.chunks", "fmx.output.search_output", *SLOW)),
     "all help": (["--help"], 25, SLOW),
     "version": (["--version"], 18, SLOW),
 }  # fmt: skip

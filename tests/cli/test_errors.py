@@ -203,8 +203,8 @@ def flipped(data, place) -> bytes:
 
 
 DAMAGE = {  # of the bytes of an array (None: no file), and what is said of it
-    "flipped": ([lambda b: flipped(b, len(b) - 1), lambda b: flipped(b, 64 + len(b) // 2),
-                 lambda b: flipped(b, 128)], "damaged (checksum differs)", ["--verify"]),
+    "flipped": ([lambda b: flipped(b, len(b) - 1), lambda b: flipped(b, 128)],
+                "damaged (checksum differs)", ["--verify"]),
     "truncated": ([lambda b: b[:-1], lambda b: b[:128], lambda b: b[:20], lambda b: b""],
                   "truncated or damaged", []),
     "missing": ([lambda b: None], "missing", []),

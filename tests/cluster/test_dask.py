@@ -72,10 +72,10 @@ def run(folder, *arguments):
 
 @pytest.fixture(scope="module")
 def home(index_of, tmp_path_factory):
-    """A folder with ref.fmx, reads.fq of some 130 MB, which make four shards, and what is small."""
+    """A folder with ref.fmx, reads.fq of some 70 MB, which make two shards, and what is small."""
     folder = tmp_path_factory.mktemp("home")
     (folder / "ref.fmx").symlink_to(index_of(CONTIGS))
-    (folder / "reads.fq").write_bytes(cases.fastq(reads(2000)) * 500)
+    (folder / "reads.fq").write_bytes(cases.fastq(reads(2000)) * 270)
     for name in ("few.fq", "two.fq"):
         (folder / name).write_bytes(cases.fastq(reads(200)))
     (folder / "ref.fa").write_bytes(cases.fasta(CONTIGS))
@@ -204,7 +204,7 @@ def test_an_interrupt_tells_what_is_kept_and_the_next_run_how_much_it_found(home
     worker.send_signal(signal.SIGCONT)
     assert process.returncode == 130, err
     kept = re.search(
-        r"fmx: finished and kept in stopped.sam.shards: [12] of 3 shards; repeat the command to "
+        r"fmx: finished and kept in stopped.sam.shards: 1 of 2 shards; repeat the command to "
         "resume\nfmx: interrupted\n$", err,
     )  # fmt: skip
     assert kept, err
@@ -273,7 +273,7 @@ def test_where_one_worker_is_slow_and_cannot_write_what_was_done_is_kept(home, e
 def test_a_fault_in_one_shard_is_told_as_in_one_run(words, home, shared):
     """Also one that names the record already."""
     data = (home / "reads.fq").read_bytes()
-    at = data.index(b"\n+\n", 100 << 20)
+    at = data.index(b"\n+\n", 50 << 20)
     (home / "bad.fq").write_bytes(data[: at - 1] + b"!" + data[at:])
     arguments = ["search", "-q", "-x", "ref.fmx", *words.split(), "-o", "bad.sam"]
     alone, together = run(home, *arguments), run(home, *arguments, "--scheduler-file", shared[0])

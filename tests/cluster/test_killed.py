@@ -20,6 +20,7 @@ from fmx.output.formats import bam, matrix, parquet
 MODULES = system, files, shard, output, bam, matrix, parquet, pathlib, shutil
 PLACES = {module.__file__ for module in MODULES}
 CALLS = {"open", "write", "flush", "fsync", "mkdir", "rename", "replace", "link", "unlink", "close"}
+READING = {"_text_of", "read_text"}  # functions that open files, and write none
 TABLES = ["--counts", "c.tsv", "--screen", "s.tsv", "--al", "al.fq", "--un", "un.fq.gz", "--report", "r.json"]
 index, kind, *others = sys.argv[1:]
 alone = ["search", "-q", "-t", "1", "-x", index, *others, "--format", "sam", *TABLES, "-o"]
@@ -48,7 +49,8 @@ def done(words, at=None):
         events = itertools.count()
         def watch(frame, event, function):
             if event == "c_call" and function.__name__ in CALLS and frame.f_code.co_filename in PLACES:
-                if next(events) == at:
+                is_reading = READING & {frame.f_code.co_name, frame.f_back.f_code.co_name}
+                if not is_reading and next(events) == at:
                     os.kill(os.getpid(), signal.SIGKILL)
         threading.setprofile(watch)
         sys.setprofile(watch)
