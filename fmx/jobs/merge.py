@@ -1,7 +1,6 @@
 """Merges shards into the output of one run: copies their pieces, adds up tables and summaries."""
 
 import json
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -139,6 +138,11 @@ def merge(
                     outputs.write(ReadsPiece([(number, piece)]))
             merged.append(shard)
 
+    def checked(shard: Manifest) -> str:
+        for _ in bytes_of(folder, shard, OUTPUT):
+            pass  # compared with the manifest
+        return str(Path(folder) / shard.name / OUTPUT)
+
     def facts() -> dict:
         parts = [json.loads(whole(folder, shard, REPORT)) for shard in merged]
         return added(parts, report.about, wall.over() if wall else None) | more
@@ -156,24 +160,17 @@ def merge(
         elif run["command"] == "offtargets":
             from ..sites.search import say_cap, summary_table
 
-            for shard in each():
-                for _ in bytes_of(folder, shard, OUTPUT):
-                    pass  # compared with the manifest
-            sites = merge_sites(folder, merged, outputs.write)
+            sites = merge_sites([checked(shard) for shard in each()], merged, outputs.write)
         else:
             for shard in each():
                 if container.part == PLAIN:
                     n_head, n_end = shard.around
-                    pieces = bytes_of(folder, shard, OUTPUT, 0 if shard is first else n_head, n_end)
+                    ends = n_head if shard.number > 1 else 0, n_end if shard.number < shard.count else 0
+                    pieces = bytes_of(folder, shard, OUTPUT, *ends)
                 else:
-                    for _ in bytes_of(folder, shard, OUTPUT):
-                        pass  # compared with the manifest
-                    pieces = container.part.pieces(str(Path(folder) / shard.name / OUTPUT))
+                    pieces = container.part.pieces(checked(shard))
                 for piece in pieces:
                     outputs.write(piece)
-            with open(Path(folder) / first.name / OUTPUT, "rb") as main:
-                main.seek(-first.around[1], os.SEEK_END)
-                outputs.write(main.read())
         tables = {}
         if "--counts" in output.tables:
             from decimal import Decimal  # takes 5 ms to import, so only here
@@ -205,8 +202,8 @@ def merge(
     return merged
 
 
-def merge_sites(folder: str | Path, shards: Sequence[Manifest], write: Callable[[bytes], None]) -> tuple:
-    """Write the sites of shards by guide and mismatches.
+def merge_sites(paths: Sequence[str], shards: Sequence[Manifest], write: Callable[[bytes], None]) -> tuple:
+    """Write the sites of shards, from files at ``paths``, by guide and mismatches.
 
     Returns (ids of guides, int64[n, 5] sites of each by mismatches, the most that are listed or None).
     """
@@ -215,7 +212,6 @@ def merge_sites(folder: str | Path, shards: Sequence[Manifest], write: Callable[
     of_shards = np.array([shard.sums["sites"] for shard in shards], np.int64)
     total, most = of_shards.sum(axis=0), shards[0].run["options"]["search"]["most"]
     with ExitStack() as stack:
-        paths = [Path(folder) / shard.name / OUTPUT for shard in shards]
         files = [stack.enter_context(open(path, "rb")) for path in paths]
         heads = [file.read(shard.around[0]) for file, shard in zip(files, shards, strict=True)]
         write(heads[0])

@@ -26,13 +26,8 @@ _BASES = options.number(0, 2**31)
 _INSERT = options.number(*limits.INSERT)
 MOST = 500  # bases in the insert of a proper pair
 _ORIENTATIONS = {"fr": "towards each other", "rf": "away from each other", "ff": "in the same direction"}
-# Options that --min-match, which writes no hits, leaves without an effect: parameter, and its name.
-_OF_HITS = {
-    "output": "-o", "kind": "--format", "limit": "-k", "report_all": "-a", "at_most": "-m", "seed": "--seed",
-    "mismatches": "--mismatches", "strata": "--strata", "least": "--min-insert", "most": "--max-insert",
-    "fr": "--fr", "rf": "--rf", "ff": "--ff", "sort": "--sort", "no_unmapped": "--no-unmapped",
-    "tags": "--tags", "nh": "--nh", "comments": "-C", "rg": "--rg",
-}  # fmt: skip
+# Parameters under these headings concern hits, which --min-match does not write, but for some.
+_OF_HITS, _OF_READS = ("Hits", "Pairs", "Output"), ("stretch", "forward_only", "reverse_only", "reference")
 PLACE = "{sample}"  # in the name of an output: replaced by the sample's name
 
 
@@ -331,22 +326,23 @@ def _pairing_of(args: SimpleNamespace, has_mates: bool) -> "Pairing | None":
 
 def _hits_and_screen(args: SimpleNamespace, kind: str) -> tuple[str | None, str, str | None]:
     """Return (path of the hits or None, their kind, path of the screen or None); ``kind``: format of -o."""
-    source = click.get_current_context().get_parameter_source
-    to_stdout = "-" in (args.counts, args.al, args.un)
-    set_ones = [name for name in _OF_HITS if source(name) is not ParameterSource.DEFAULT]
-    if args.shard and "output" in set_ones:
-        set_ones.remove("output")  # a folder of shards
+    context, to_stdout = click.get_current_context(), "-" in (args.counts, args.al, args.un)
+    of_hits = [
+        param.opts[0] for param in context.command.params
+        if getattr(param, "heading", "") in _OF_HITS and param.name not in _OF_READS
+        and context.get_parameter_source(str(param.name)) is not ParameterSource.DEFAULT
+        and not (args.shard and param.name == "output")  # a folder of shards
+    ]  # fmt: skip
     if not args.stretch:
-        has_hits = "output" in set_ones or args.kind or args.sort
+        has_hits = "-o" in of_hits or args.kind or args.sort
         if has_hits or not (args.screen or args.index_paths[1:]):
             return args.output, kind, args.screen
         if not args.screen and to_stdout:
             raise click.UsageError(
                 "without -o, the table of --screen goes to standard output: give --screen FILE"
             )
-    elif set_ones:
-        option = _OF_HITS[set_ones[0]]
-        raise click.UsageError(f"--min-match cannot be combined with {option}: no hits are written")
+    elif of_hits:
+        raise click.UsageError(f"--min-match cannot be combined with {of_hits[0]}: no hits are written")
     screen = args.screen or (None if to_stdout else "-")
     return args.output if args.shard else None, "nothing", screen
 
