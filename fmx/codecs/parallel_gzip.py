@@ -8,7 +8,10 @@ range reports it.  If the guess was wrong, the range is inflated again from the 
                reported        guessed,       guessed,        guessed,
                                reported       reported        reported
 
-If anything is unusual or damaged, igzip reads on from there as a stream (``readers_of``).
+If anything is unusual or damaged, isal reads on from there as a stream (``readers_of``).
+
+The package rapidgzip (0.16.2) took 1.7 times the CPU time and four times the memory with two threads, and
+read a truncated file without an error.
 """
 
 import sys
@@ -48,7 +51,7 @@ _MARKERS = np.arange(MARKER, MARKER + WINDOW, dtype=np.uint16)
 
 
 class RangeStart(NamedTuple):
-    """What a range passes to the next: the bit of the file where that begins, or -1 if igzip reads on.
+    """What a range passes to the next: the bit of the file where that begins, or -1 if isal reads on.
 
     ``meaning`` uint8[MARKER + WINDOW]: the byte of each symbol, from the ``n_known`` bytes before; ``total``:
     number of all bytes before.
@@ -80,7 +83,7 @@ _room = _Room()
 
 def readers_of(file: "RegularFile", size: int) -> "Iterator[tuple[Range | CompressedStream, int]]":
     """Yield (Range, its end in the file) for ranges of about ``size`` uncompressed bytes, and then a stream
-    of what they left for igzip, if any; nothing for a file with fewer than two ranges.
+    of what they left for isal, if any; nothing for a file with fewer than two ranges.
 
     The last step waits until all ranges have begun.
     """
@@ -273,7 +276,7 @@ class Range:
         self._next_sum.set_result(_add(before, data[start:]))
 
     def _raise_error(self) -> None:
-        """Raise the error that igzip reports."""
+        """Raise the error that isal reports."""
         _from(self._file, sys.maxsize)
         raise damaged(self._file.path, GZIP, "CRC-32")
 

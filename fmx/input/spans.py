@@ -48,7 +48,7 @@ from .streams import Source, WrappedFastq, is_wrapped
 if TYPE_CHECKING:
     from ..system import RegularFile
 
-RANGES_FROM = 4  # threads; with fewer, igzip in one thread is faster: it takes two thirds of the time
+RANGES_FROM = 4  # threads; with fewer, isal in one thread is faster: it takes two thirds of the time
 BEYOND = 1 << 16  # bytes to read beyond a span for its last record, at first
 
 

@@ -2,7 +2,7 @@
 
     items     an iterator; whichever worker needs work takes the next item
     workers   take an item and its slot, emit pieces of output, and finish with a result
-    shares    parts that a worker may split its item into, for any worker to take
+    parts     what a worker may split its item into, for any worker to take
     caller    receives pieces and results in slot order, and does nothing else
 
 A slow worker takes fewer items: there is no other load balancing.  At most ``budget`` bytes of pieces wait
@@ -42,8 +42,8 @@ class Slot:
         self.error: BaseException | None = None
 
 
-class Shares(list):
-    """The parts that an item is split into; any worker may do each, and each has its own result."""
+class Parts(list):
+    """What an item is split into; any worker may do each part, and each has its own result."""
 
 
 class QueueStopped(Exception):
@@ -131,14 +131,14 @@ class OrderedQueue:
             self._for_continuations.notify()
             self._let_all_go_on()  # a worker that waits for room may be needed
 
-    def split(self, slot: Slot, shares: Sequence[Any]) -> None:
-        """Insert shares of an item immediately after its slot, each with its own slot, for any worker."""
+    def split(self, slot: Slot, parts: Sequence[Any]) -> None:
+        """Insert parts of an item immediately after its slot, each with its own slot, for any worker."""
         with self._for_continuations:
             at = self._slots.index(slot) + 1
-            for number, share in enumerate(shares):
+            for number, part in enumerate(parts):
                 behind = Slot(*slot.order, number)
                 self._slots.insert(at + number, behind)
-                heappush(self._continuations, (behind.order, behind, share))
+                heappush(self._continuations, (behind.order, behind, part))
             self._for_continuations.notify_all()
 
     def emit(self, slot: Slot, piece: "bytes | np.ndarray") -> None:
@@ -284,14 +284,14 @@ def run_ordered(
 
     Each worker has a thread.  ``emit`` takes pieces of output, which the caller's thread passes to ``write``
     in order; up to ``budget`` bytes of these wait, with many workers a quarter of it for each.  If a result
-    is Shares, the results of these are yielded instead.
+    is Parts, the results of these are yielded instead.
     """
     queue = OrderedQueue(items, max(budget, budget // 4 * len(workers)), ahead)
 
     def step(work: Callable[..., Any], slot: Slot, item: Any) -> Any:
         emit = partial(queue.emit, slot)
         result = work(emit, item)
-        if isinstance(result, Shares):
+        if isinstance(result, Parts):
             queue.split(slot, result[1:])
             return work(emit, result[0])
         return result
@@ -308,9 +308,9 @@ def add_up(
 ) -> Any:
     """Add results to a ``total`` as they come, show ``say(total, seconds)``, and return the total."""
     start = time.monotonic()
-    with closing(results) as parts:
-        for part in parts:
-            total.add(part)
+    with closing(results):
+        for result in results:
+            total.add(result)
             progress.show(say(total, max(time.monotonic() - start, 1e-9)))
     return total
 

@@ -19,7 +19,7 @@ from ..input import InputRange, InputShare, ReadPath, reads, spans
 from ..input.reads import histogram
 from ..machines.gpu import GpuSession
 from ..machines.jobs import cuts
-from ..machines.pipeline import Emit, Shares, add_up, run_ordered
+from ..machines.pipeline import Emit, Parts, add_up, run_ordered
 from ..machines.places import Device
 from ..machines.progress import Measurement, Progress, Writable
 from ..output import module_of
@@ -410,12 +410,12 @@ def matched(
     ``write`` is called first, with the lines of the span.
     """
 
-    def work(emit: Emit, item: "SpanLike | partial") -> MemSummary | Shares:
+    def work(emit: Emit, item: "SpanLike | partial") -> MemSummary | Parts:
         if isinstance(item, partial):
             return item(emit)
         with finder.timed("read"):
             chunk = item.read()
-        return Shares(finder.shares(chunk))
+        return Parts(finder.shares(chunk))
 
     return run_ordered(source, [work] * finder.options.n_threads, write)
 

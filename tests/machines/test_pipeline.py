@@ -14,7 +14,7 @@ from itertools import pairwise
 import pytest
 
 from fmx.machines.jobs import future_of, set_once, when_done
-from fmx.machines.pipeline import OrderedQueue, Shares, run, run_ordered
+from fmx.machines.pipeline import OrderedQueue, Parts, run, run_ordered
 
 
 @pytest.fixture(autouse=True)
@@ -119,7 +119,7 @@ class Held:
 
 @pytest.mark.parametrize("n_threads", [1, 4])
 def test_what_waits_is_bounded_and_the_first_may_always_go_on(n_threads):
-    """Shares are done in the order of the output, whoever falls apart first."""
+    """Parts are done in the order of the output, whoever falls apart first."""
     held, others = Held(), threading.Event()
 
     def share(emit):
@@ -134,7 +134,7 @@ def test_what_waits_is_bounded_and_the_first_may_always_go_on(n_threads):
             others.set()
         elif n_threads > 1:
             others.wait()
-        return Shares([share] * 50)
+        return Parts([share] * 50)
 
     def write(piece):
         time.sleep(0.0001)
@@ -201,7 +201,7 @@ def falls_apart(emit, i):
     """Item i, in up to six parts that emit for themselves; a multiple of 7 is one whole."""
     if i % 7 == 0:
         return fill(emit, 100 * i)
-    return Shares(partial(lambda j, emit: fill(emit, 100 * i + j), j) for j in range(1 + i % 6))
+    return Parts(partial(lambda j, emit: fill(emit, 100 * i + j), j) for j in range(1 + i % 6))
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_an_error_in_a_part_ends_the_run_and_the_rest_is_not_done():
 
     @of_shares
     def work(emit, i):
-        return Shares(partial(share, i, j) for j in range(200))
+        return Parts(partial(share, i, j) for j in range(200))
 
     results = []
     with pytest.raises(ValueError, match=r"\(1, 2\)"):
