@@ -97,26 +97,18 @@ def texts_of(function: Callable, kinds: tuple) -> dict:
     """Return the inputs of the fingerprint: a text per function, piece, class and (contract, class)."""
     texts: dict = {}
     waiting: list = [function, *(kind for kind in kinds if isinstance(kind, type))]
-    contracts: list = []
-    classes: list = []
     while waiting:
-        node = waiting.pop()
-        if node in texts:
-            continue
-        texts[node], named = _described(node)
-        waiting += named
-        pairs = []
-        if isinstance(node, type):
-            classes.append(node)
-            pairs = [(contract, node) for contract in contracts]
-        elif isinstance(node, Contract):
-            contracts.append(node)
-            pairs = [(node, cls) for cls in classes]
-        for contract, cls in pairs:
-            if cls in contract.bodies:
-                body = contract.bodies[cls]
-                texts[contract, cls] = f"{_name(contract)} of {_name(cls)}: {_described(body)[0]}"
-                waiting.append(body)
+        while waiting:
+            node = waiting.pop()
+            if node not in texts:
+                texts[node], named = _described(node)
+                waiting += named
+        for contract in [node for node in texts if isinstance(node, Contract)]:
+            for cls in contract.bodies.keys() & texts.keys():
+                if (contract, cls) not in texts:
+                    body = contract.bodies[cls]
+                    texts[contract, cls] = f"{_name(contract)} of {_name(cls)}: {_described(body)[0]}"
+                    waiting.append(body)
     return texts
 
 
