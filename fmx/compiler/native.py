@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import FmxError
+from . import CHECKED
 
 MB = 1 << 20
 # Address space taken by LLVM, by the code of a function, and by numba when it compiles one.
@@ -105,9 +106,11 @@ _NUMBERS = {"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"}
 _AS_BITS = {"u8", "f4", "f8"}
 ENTRY = "fmx_entry"
 READ_ONLY = "-"
-# Flags of an array that compiled code distinguishes: C order (0x1), writeable (0x400).
-_FLAGS = 0x401
-_LAYOUTS = {0x401: "C", 0x400: "A", 0x1: f"C{READ_ONLY}", 0: f"A{READ_ONLY}"}
+# Flags of an array that compiled code distinguishes: C order (0x1) and, where indices are checked, writeable
+# (0x400); a function that writes to a read-only array is then not compiled.
+_FLAGS = 0x401 if CHECKED else 0x1
+_ANY, _C = (f"A{READ_ONLY}", f"C{READ_ONLY}") if CHECKED else ("A", "C")
+_LAYOUTS = {0x401: "C", 0x400: "A", 0x1: _C, 0: _ANY}
 
 
 class Code(NamedTuple):

@@ -36,14 +36,14 @@ def give_away(path, monkeypatch) -> None:
     number = os.lstat(path).st_ino
 
     def seen(call):
-        def state_of(*arguments):
-            fields = list(state := call(*arguments))
+        def state_of(*arguments, **how):
+            fields = list(state := call(*arguments, **how))
             fields[4:6] = STRANGER, STRANGER
             return os.stat_result(fields) if state.st_ino == number else state
 
         return state_of
 
-    for name in ("fstat", "lstat"):
+    for name in ("fstat", "stat"):
         monkeypatch.setattr(private.os, name, seen(getattr(os, name)))
 
 
