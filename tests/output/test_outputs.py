@@ -161,7 +161,7 @@ CLASHES = [
 
 
 @pytest.mark.parametrize("arguments", CLASHES)
-def test_an_output_never_eats_an_input_or_another_output(arguments, indexed, command):
+def test_an_output_never_overwrites_an_input_or_another_output(arguments, indexed, command):
     (indexed / "q.fq").rename("reads")
     (indexed / "q.fa").rename("seqs")
     (indexed / "link").symlink_to("reads")

@@ -170,19 +170,3 @@ def test_patterns_of_the_command_line_are_their_own_names(index_of, command):
     assert command(*run, "-p", "aaa", "--reverse-only", "--format", "bed").out == b"y\t0\t3\taaa\t0\t-\n"
     records = command(*run, "-p", "AC", "--format", "sam").records
     assert [record[:4] for record in records] == [["AC", "0", "x", "2"], ["AC", "272", "x", "4"]]
-
-
-@pytest.mark.parametrize(
-    "arguments", [[], ["-a"], ["-k", "2", "-t", "2"], ["-m", "3"], ["--seed", "5"]], ids=str
-)
-def test_counts_per_contig(arguments, folder, index_of, command):
-    contigs = TEXTS["contigs of 1 to 6"]
-    sequences = reads_of(contigs)
-    (folder / "r.fq").write_bytes(cases.fastq(enumerate(sequences)))
-    run = ["search", "-q", "-x", index_of(contigs), "r.fq", "-o", "out.sam", "--counts", "counts.tsv"]
-    assert command(*run, *arguments).code == 0
-    at_most = 3 if "-m" in arguments else len(sequences) * 1000
-    found = [naive.locate(contigs, sequence) for sequence in sequences]
-    found = [places for places in found if len(places) <= at_most]
-    expected = ["contig\tlength\treads\thits\tunique\tfractional", *naive.counts(contigs, found)]
-    assert (folder / "counts.tsv").read_text().splitlines() == expected
