@@ -4,7 +4,7 @@ import functools
 import re
 from importlib import metadata
 
-from kept import kept
+from cached import cached
 
 from fmx.compiler import native, object_cache
 from fmx.compiler.piece import fingerprint
@@ -31,7 +31,7 @@ def code_of(kernel, arguments: tuple, capability: tuple) -> str:
 
     what = kernel.function, ("PTX", versions(), capability, *kinds_of(arguments))
     name = f"{object_cache.plain_name(*what)} {fingerprint(*what)}"
-    return kept(name, lambda: ptx(kernel.function, kinds_of(arguments), capability))
+    return cached(name, lambda: ptx(kernel.function, kinds_of(arguments), capability))
 
 
 def instructions(code: str) -> str:

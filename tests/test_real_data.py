@@ -9,9 +9,9 @@ from collections import Counter, defaultdict
 
 import naive
 import pytest
+from cached import cached
 from cases import fasta
 from cover import nightly
-from kept import kept
 
 import fmx
 
@@ -58,7 +58,7 @@ def bowtie_hits(data, peer, tmp_path_factory):
         version = subprocess.run([peer("bowtie"), "--version"], check=True, capture_output=True, text=True)
         digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in (genome, reads)]
         name = " ".join(["bowtie", version.stdout.splitlines()[0], *options, *digests])
-        rows = [line.split("\t") for line in kept(name, lambda: listed(reads)).splitlines()]
+        rows = [line.split("\t") for line in cached(name, lambda: listed(reads)).splitlines()]
         number = {name: i for i, name in enumerate(names_of(reads))}
         return sorted(
             (number[name.split()[0]], int(ref), int(place), strand == "-")

@@ -2,7 +2,7 @@
 
 import naive
 import numpy as np
-from kept import compiled
+from cached import compiled
 from texts import TEXTS
 
 from fmx.index import layouts

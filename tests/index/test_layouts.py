@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import cases
 import numpy as np
 import pytest
+from cached import compiled
 from cover import covered
-from kept import compiled
 from occ_law import (
     all_preceding,
     build,

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import naive
 import numpy as np
 import pytest
+from cached import compiled
 from hypothesis import example, given
 from hypothesis import strategies as st
-from kept import compiled
 
 from fmx.index.reference import make_blocks
 from fmx.input.chunks import Chunk

@@ -8,8 +8,8 @@ import sys
 import cases
 import numpy as np
 import pytest
+from cached import cached
 from cover import covered
-from kept import kept
 from ptx import check_lean, code_of, instructions, versions
 
 from fmx.errors import UnsupportedError
@@ -81,7 +81,7 @@ def assemble():
     def assemble(ptx, capability):
         code = ptx.encode()
         name = f"assembled {hashlib.sha256(code).hexdigest()} {capability} {versions()}"
-        return kept(name, lambda: ask(code, capability))
+        return cached(name, lambda: ask(code, capability))
 
     yield assemble
     for process in processes:

@@ -4,7 +4,7 @@ import cases
 import naive
 import numpy as np
 import pytest
-from kept import compiled
+from cached import compiled
 from texts import TEXTS, numbered, random_letters, reads_of
 
 from fmx.compiler.sorting import N_DIGITS, ByDigits, InPlace, sort_keys

@@ -3,10 +3,10 @@
 import functools
 
 import numpy as np
+from cached import compiled
 from cover import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from kept import compiled
 from packed import pack
 
 from fmx.index.contracts import find, on_device

@@ -8,7 +8,7 @@ import sys
 import cases
 import numpy as np
 import pytest
-from kept import compiled
+from cached import compiled
 from texts import random_letters
 
 from fmx.input import sets

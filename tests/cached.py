@@ -6,7 +6,7 @@ from typing import Any
 from fmx.compiler import functions, object_cache
 
 
-def kept(name: str, make: Callable[[], str]) -> str:
+def cached(name: str, make: Callable[[], str]) -> str:
     """What ``make()`` gives, from the disk where it was made before under this name (one line)."""
     found = object_cache.read(name)
     if found is None:
