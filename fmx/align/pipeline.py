@@ -5,7 +5,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -73,33 +73,28 @@ class AlignmentSummary(RunCounts):
         return f"{n_of(self.pairs, 'pair')}{reported}{selves}"
 
 
-class ScoringGpus(NamedTuple):
-    """GpuSessions of the GPUs that score pairs; with ``shared_out`` the CPU's cores score as well."""
+def prepare(
+    paths: Sequence[Any], options: PairOptions, output: PairOutput, progress: Progress
+) -> tuple[tuple, AlignmentJob]:
+    """Read the sequences: all pairs of a FASTA file ('-' for stdin), or all pairs between two files.
 
-    sessions: list
-    shared_out: bool = False
-
-
-class PairInput(NamedTuple):
-    """An AlignmentJob, and the ``names`` of its queries and of its targets."""
-
-    names: tuple
-    job: AlignmentJob
-
-
-def prepare(paths: Sequence[Any], options: PairOptions, output: PairOutput, progress: Progress) -> PairInput:
-    """Read the sequences: all pairs of a FASTA file ('-' for stdin), or all pairs between two files."""
+    Return ((names of queries, of targets), AlignmentJob).
+    """
     object_cache.on_first_compile(progress)
     names, job = read_job(paths, options, output.values, progress.warn)
     _ = job.task  # counts q-grams
-    return PairInput(names, job)
+    return names, job
 
 
 def align(
-    read: PairInput, options: PairOptions, output: PairOutput, progress: Progress, gpus: ScoringGpus, run: Run
-) -> AlignmentSummary:
-    """Align the pairs, or those of a shard, write them, and return their AlignmentSummary."""
-    wall, (names, job), values = progress.wall, read, output.values
+    names: tuple, job: AlignmentJob, options: PairOptions, output: PairOutput, progress: Progress,
+    gpus: tuple[list, bool], run: Run,
+) -> AlignmentSummary:  # fmt: skip
+    """Align the pairs, or those of a shard, write them, and return their AlignmentSummary.
+
+    ``gpus``: from open_gpus.
+    """
+    wall, values = progress.wall, output.values
     chunks = cut(job)
     chunks = chunks[slice(*run.share_of(len(chunks)))]
     container: Container = PLAIN  # what the results of chunks become
@@ -140,10 +135,9 @@ def records(
     paths: Sequence[Any], options: PairOptions, progress: Progress, device: Device
 ) -> tuple[tuple, AlignmentJob, Generator[Records, None, None]]:
     """Return (names as in read_job, AlignmentJob, its Records in order, in pieces) of FASTA files."""
-    gpus = open_gpus(device, progress)
+    sessions, shared_out = open_gpus(device, progress)
     names, job = read_job(paths, options)
-    pieces = compute(job, cut(job), options.n_threads, gpus=gpus.sessions, shared_out=gpus.shared_out)
-    return names, job, pieces
+    return names, job, compute(job, cut(job), options.n_threads, gpus=sessions, shared_out=shared_out)
 
 
 def read_job(
@@ -162,10 +156,10 @@ def read_job(
     return (names, others), job
 
 
-def open_gpus(device: Device, progress: Progress) -> ScoringGpus:
-    """Return the ScoringGpus that score pairs; none if the CPU does."""
+def open_gpus(device: Device, progress: Progress) -> tuple[list, bool]:
+    """Return (GpuSessions of the GPUs that score pairs, whether the CPU's cores score as well)."""
     sessions = choose_place(device, list, list, lambda where: progress.say(f"aligning on {where}"))
-    return ScoringGpus(sessions, device.engine == "both")
+    return sessions, device.engine == "both"
 
 
 def compute(

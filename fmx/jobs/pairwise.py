@@ -6,8 +6,8 @@ from functools import partial
 from typing import ClassVar
 
 from ..align import pipeline
-from ..align.jobs import cut
-from ..align.pipeline import AlignmentSummary, PairInput, PairOptions, PairOutput
+from ..align.jobs import AlignmentJob, cut
+from ..align.pipeline import AlignmentSummary, PairOptions, PairOutput
 from ..system import PLACE
 from . import MOST, Context, Job
 
@@ -24,17 +24,17 @@ class PairJob(Job):
     output: PairOutput
 
     def n_parts(self, context: Context) -> int:
-        job = self._read(context).job
+        _, job = self._read(context)
         several, with_filter, without = CHUNKS[context.resources.place.engine not in ("cpu", "auto")]
         n = len(cut(job))
         return max(1, min(max(n // (with_filter if job.filtered else without), several), n, MOST))
 
     def prepare(self, context: Context) -> Callable[[Context], AlignmentSummary]:
-        gpus, read = pipeline.open_gpus(context.resources.place, context.progress), self._read(context)
+        gpus, pairs = pipeline.open_gpus(context.resources.place, context.progress), self._read(context)
         options = replace(self.pairs, n_threads=context.resources.threads)
-        return lambda of: pipeline.align(read, options, self.output, of.progress, gpus, of.run)
+        return lambda of: pipeline.align(*pairs, options, self.output, of.progress, gpus, of.run)
 
-    def _read(self, context: Context) -> PairInput:
+    def _read(self, context: Context) -> tuple[tuple, AlignmentJob]:
         options = replace(self.pairs, n_threads=context.resources.threads)
         make = partial(pipeline.prepare, self.inputs, options, self.output, context.progress)
         return context.cache.shared("sequences", make)

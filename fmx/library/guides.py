@@ -15,7 +15,7 @@ from ..guides.pipeline import count_all, make_counter
 from ..guides.results import SampleStats
 from ..guides.samples import Sample, samples_of
 from ..machines.progress import Progress
-from ..sites.kernels import length_of, start_of
+from ..sites.kernels import extent_of
 from ..sites.search import SiteOptions, batches, checked, read_genome
 from . import arguments
 from .arguments import Path, Sequences, SequenceSource, Strands
@@ -175,10 +175,10 @@ def offtargets(
     where = reference if is_index else SequenceSource("reference", reference).whole()
     genome, tables = read_genome(where, options.n_threads, Progress(quiet=True)), [np.empty(0, SITE)]
     for first, rank, key, _ in batches(genome, checked(guides), options, 0, genome[0].n_text):
-        rows = np.empty(rank.size, SITE)
+        rows, (start, n) = np.empty(rank.size, SITE), extent_of(key)
         rows["guide"], rows["mismatches"], rows["reverse"] = first + (rank >> 3), rank & 7, key & 1
-        rows["contig"], rows["start"] = places(genome[0].blocks, start_of(key))
-        rows["end"] = rows["start"] + length_of(key)
+        rows["contig"], rows["start"] = places(genome[0].blocks, start)
+        rows["end"] = rows["start"] + n
         tables.append(rows)
     names = {"guide": Names.of(guides.ids), "contig": Names.of(genome[0].names)}
     return make_table(np.concatenate(tables), names)

@@ -65,13 +65,9 @@ LENGTH_BITS = 7  # of a key, which is text position << 8 | number of bases << 1 
 
 
 @inlined
-def start_of(key):
-    return key >> (LENGTH_BITS + 1)
-
-
-@inlined
-def length_of(key):
-    return (key >> 1) & ((1 << LENGTH_BITS) - 1)
+def extent_of(key):
+    """Return (text position, number of bases) of a site."""
+    return key >> (LENGTH_BITS + 1), (key >> 1) & ((1 << LENGTH_BITS) - 1)
 
 
 @inlined
@@ -270,7 +266,7 @@ def _write(form, rank, key, out):
     at = np.int64(0)
     for h in range(key.size):
         guide, n_mismatches = rank[h] >> 3, rank[h] & 7
-        start, n, reverse = start_of(key[h]), length_of(key[h]), key[h] & 1
+        (start, n), reverse = extent_of(key[h]), key[h] & 1
         place = place_of(form.blocks, start)
         if not form.is_bed:
             at = put.byte(out, put.name(out, at, form.guides, guide), put.TAB)
