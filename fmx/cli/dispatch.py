@@ -64,9 +64,9 @@ def run_jobs(
                 from ..jobs.shard import ShardRun
 
                 context = click.get_current_context()
-                names = {each.name: each.opts[0] for each in context.command.params if each.opts[0][0] == "-"}
-                typed = context.meta[TYPED]
-                typed = {name: plain(typed[each]) for each, name in names.items() if each in typed}
+                values = context.meta[TYPED]
+                params = [each for each in context.command.params if each.name in values]
+                typed = {each.opts[0]: plain(values[each.name]) for each in params if each.opts[0][0] == "-"}
                 part = ShardRun(shard[0], shard[1], str(job.output.path), options=typed)
             run(job, resources, progress, part, cache)
 
