@@ -31,7 +31,9 @@ def far_apart(near):
     sizes = near.meta["parts"]
     blocks = near.reference.blocks
     part = np.searchsorted(np.cumsum(sizes), blocks.text_start, "right")
-    moved = make_blocks(blocks.text_start + (part << 33), blocks.contig, blocks.contig_start, blocks.length)
+    text_start = blocks.text_start + (part << 33)
+    text_start.flags.writeable = False  # as those of an index on disk: no other code is compiled
+    moved = make_blocks(text_start, blocks.contig, blocks.contig_start, blocks.length)
     n_text = near.reference.n_text + (len(sizes) << 33)
     meta = {**near.meta, "parts": [n + 2**33 for n in sizes]}
     return replace(near, meta=meta, reference=replace(near.reference, blocks=moved, n_text=n_text))

@@ -78,11 +78,6 @@ def occ_by_units(layout, c, i):
 
 
 @compiled
-def n_units(layout):
-    return units(layout)
-
-
-@compiled
 def all_preceding(layout, out):
     for row in range(out.size):
         out[row] = preceding(layout, row)
@@ -123,6 +118,6 @@ def check_occ(layout, sa, text, what="") -> None:
         for lo, hi in ((0, text.size), (text.size // 3, text.size // 2), (5, 5)):
             if hi <= text.size:
                 assert extended(layout, c, lo, hi) == (expected[lo], expected[hi])
-        if n_units(layout):
+        if units(layout):
             some = range(0, text.size + 1, max(1, text.size // 97))
             assert [occ_by_units(layout, c, i) for i in some] == expected[some].tolist()

@@ -40,8 +40,7 @@ def test_the_law_of_occ():
         check_occ(*build(name, text), text, what)
 
 
-def test_commands_know_it(tmp_path, command, monkeypatch):
-    monkeypatch.setenv("FMX_CACHE", str(tmp_path / "cache"))
+def test_commands_know_it(tmp_path, command):
     index, reference, reads = tmp_path / "ref.fmx", tmp_path / "ref.fa", tmp_path / "reads.fa"
     reference.write_bytes(cases.fasta(CONTIGS))
     reads.write_bytes(cases.fasta([(f"r{i}", read) for i, read in enumerate(READS)]))

@@ -76,7 +76,7 @@ def test_one_gzip_by_many_threads_does_not_raise_the_peak(index_of, tmp_path):
     contigs = numbered([random_letters(100_000, "memory")])
     piece = cases.fastq([(f"r{i}", contigs[0][1][i * 90 : i * 90 + 100]) for i in range(1000)] * 20)
     member, peaks = gzip.compress(piece, 1), []
-    for n in (1, 60 * MB // len(piece), 300 * MB // len(piece)):  # the first compiles
+    for n in (1, 60 * MB // len(piece), 200 * MB // len(piece)):  # the first compiles
         (tmp_path / "reads.gz").write_bytes(member * n)
         reads = tmp_path / "reads.gz"
         peaks.append(peak(["search", "-q", "-t", "6", "-x", index_of(contigs), reads, "-o", "/dev/null"]))
