@@ -252,7 +252,7 @@ def in_reference(searchers: Sequence[Any], strands: Strands, matches: Matches) -
     _copy_bases(strands, matches, patterns)
     n_occurrences = np.zeros(matches.length.size, np.int64)
     for search in searchers:
-        intervals = search(patterns)
+        intervals, _ = search(patterns)
         n_occurrences += (intervals.hi - intervals.lo)[::2]
     return take(matches, n_occurrences == 1)
 

@@ -42,12 +42,11 @@ if TYPE_CHECKING:
 class TextPart(NamedTuple):
     """A part of the text, on the CPU.
 
-    ``search`` turns Patterns into Intervals, or numbers occurrences in another way (sparse.py). ``locator``
-    locates them (hits.py). ``text``: PartText for near matches (near.py).
+    ``search`` of Patterns returns (Intervals, their locator (hits.py)), or numbers of occurrences and what
+    locates these (sparse.py). ``text``: PartText for near matches (near.py).
     """
 
     search: Any
-    locator: Any
     text: Any = None
 
 
@@ -79,11 +78,10 @@ def _part(part: "FMIndex", start: int) -> TextPart:
     if part.method == "sparse":
         from . import sparse
 
-        shorter = _part(part.shorter, start) if part.shorter else TextPart(None, None)
-        query = make_query(part)
-        search = partial(sparse.search, query, shorter=shorter.search)
-        return TextPart(search, sparse.SparseLocator(query, start, shorter.locator))
-    return TextPart(partial(find_intervals, make_query(part)), Locator(part.sa, part.layout, start))
+        shorter = _part(part.shorter, start).search if part.shorter else None
+        return TextPart(partial(sparse.search, make_query(part), start, shorter=shorter))
+    query, locator = make_query(part), Locator(part.sa, part.layout, start)
+    return TextPart(lambda patterns: (find_intervals(query, patterns), locator))
 
 
 def least_bases(index: "FMIndex | JoinedIndex") -> int:
@@ -119,14 +117,13 @@ class ReadFinder:
         with self.timed("pack"):
             patterns = reads.pack(batch, self.options.strands)
         with self.timed("search"):
-            results = [part.search(patterns) for part in self.parts]
+            results, locators = zip(*(part.search(patterns) for part in self.parts), strict=True)
             bounds = zip(*((each.lo, each.hi) for each in results), strict=True)
             intervals = Intervals(
                 *(array[0][None] if len(array) == 1 else np.array(array) for array in bounds)
             )
             size = (intervals.hi - intervals.lo).sum(axis=0, dtype=np.int64)
             total = size[::2] + size[1::2]
-        locators = tuple(part.locator.of(each) for part, each in zip(self.parts, results, strict=True))
         weight = self.weights_of(batch)
         return ReadRun(batch, intervals, locators, total, batch.searchable, weight)
 

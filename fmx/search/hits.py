@@ -376,10 +376,6 @@ class Locator(NamedTuple):
     start: int
     is_direct: bool = True
 
-    def of(self, intervals: Intervals) -> "Locator":
-        """Return the locator for the result of a search: this one, for any Intervals."""
-        return self
-
     def occurrences(self, lo: np.ndarray, hi: np.ndarray) -> SARows:
         """Return the occurrences in rows lo[i] to hi[i], for ``choose``."""
         return SARows(self.sa, self.layout, lo, hi)

@@ -368,11 +368,10 @@ class NearFinder(ReadFinder):
         with self.timed("plan"):
             spelled = near.spell(patterns, pieces, *span)
         with self.timed("search"):
-            rows = [part.search(spelled.patterns) for part in self.parts]
-        locators = [part.locator.of(each) for part, each in zip(self.parts, rows, strict=True)]
+            results = [part.search(spelled.patterns) for part in self.parts]
         borders, sizes = np.append(0, np.cumsum(2 * pieces.words[span[0] : span[1]])), self.options.sizes
         ends, n_rows = np.zeros(borders[-1] + 1, np.int64), np.zeros(borders.size - 1, np.int64)
-        for each in rows:
+        for each, _ in results:
             np.cumsum(each.hi - each.lo, out=ends[1:])
             n_rows += np.diff(ends[borders])
         for a, b in runs(n_rows, sizes.rows):
@@ -383,7 +382,7 @@ class NearFinder(ReadFinder):
                     compare_words(
                         part.text, locator, words, Intervals(each.lo[i:j], each.hi[i:j]), sizes.matches
                     )
-                    for part, locator, each in zip(self.parts, locators, rows, strict=True)
+                    for part, (each, locator) in zip(self.parts, results, strict=True)
                 ]
                 pattern, key = joined(of_parts)
                 if len(of_parts) > 1:

@@ -1,9 +1,11 @@
 """Patterns -> occurrences by a sparse suffix array, several reads at a time, so that memory accesses overlap.
 
-Its occurrences are not the rows from lo to hi of a suffix array, but have numbers. For a read with few rows
-the positions are kept, and numbers from KEPT on index them. For a read with many rows an Anchor is kept, and
-the occurrences of pattern i have the numbers from (i + 1) << PATTERN_SHIFT on, in the order of rows. Smaller
-numbers are rows of the index's other method, which searches shorter reads.
+Its occurrences are not the rows from lo to hi of a suffix array, but have numbers:
+
+    KEPT + j                       number j of the positions that are kept: those of reads with few rows
+    (i + 1 << PATTERN_SHIFT) + j   number j, in the order of rows, of pattern i of a read with many rows, of
+                                   which an Anchor is kept
+    less than 1 << PATTERN_SHIFT   a row of the index's other method, which searches shorter reads
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -48,19 +50,22 @@ NONE = np.uint64(2**64 - 1)  # larger than any row
 _ROWS_PER_LOOP = 1024  # rows that are counted in one loop
 PATTERN_SHIFT = 32  # shift of a pattern's number in an occurrence's number
 OFFSET, STRAND, LO, HI, SORTED, N_ANCHOR = range(6)  # columns of an Anchor in an array
-LEAST, LEAST_REVERSE, N_KEPT = range(N_ANCHOR, N_ANCHOR + 3)  # further columns, see Numbered
+LEAST, LEAST_REVERSE, N_KEPT = range(N_ANCHOR, N_ANCHOR + 3)  # further columns, see SparseOccurrences
 
 
-class Numbered(NamedTuple):
-    """Occurrences of Patterns by numbers, ``lo`` and ``hi`` int64[2 * n_reads], arranged as in Intervals.
+class SparseOccurrences(NamedTuple):
+    """Occurrences of ``patterns`` in a part of the text, which begins at ``start``.
 
-    ``positions`` int64: the kept positions. ``anchors`` int64[n_reads, N_KEPT]: Anchors of reads with many
-    rows, and the first position at which the read occurs on either strand.
+    ``lo``, ``hi`` int64[2 * n_reads]: their numbers, arranged as in Intervals. ``positions`` int64: those
+    that are kept. ``anchors`` int64[n_reads, N_KEPT]: Anchors of reads with many rows, and the first position
+    at which the read occurs on either strand.
     """
 
+    query: Sparse
+    start: int
+    patterns: Any
     lo: np.ndarray
     hi: np.ndarray
-    patterns: Any
     positions: np.ndarray
     anchors: np.ndarray
 
@@ -105,30 +110,33 @@ def make_sparse(index: "FMIndex") -> Sparse:
 
 
 def search(
-    query: Sparse, patterns: "Patterns", shorter: Any = None, per_read: int = 8, spare: int = 64
-) -> Numbered:
-    """Search Patterns of both strands (input/reads.py).
+    query: Sparse, start: int, patterns: "Patterns", shorter: Any = None, per_read: int = 8, spare: int = 64
+) -> "tuple[SparseOccurrences, SparseLocator]":
+    """Search Patterns of both strands (input/reads.py) in a part of the text, which begins at ``start``.
 
-    ``shorter(patterns)`` searches those of less than k + w - 1 symbols. There is room for ``per_read``
-    positions per read, and ``spare`` more, that are kept.
+    ``shorter`` (as TextPart.search) searches those of less than k + w - 1 symbols. There is room for
+    ``per_read`` positions per read, and ``spare`` more, that are kept.
     """
     n, length = patterns.length.size // 2, patterns.length
     is_short = (length > 0) & (length < query.table.k + query.table.w - 1)
     if is_short.any():
         patterns = patterns._replace(length=np.where(is_short, 0, length))
     positions, anchors = np.empty(per_read * n + spare, np.int64), np.empty((n, N_KEPT), np.int64)
-    numbered = Numbered(np.zeros(2 * n, np.int64), np.zeros(2 * n, np.int64), patterns, positions, anchors)
-    _search(query, numbered, _make_scratch(_GROUP), _make_scratch(2 * _GROUP))
+    occurrences = SparseOccurrences(
+        query, start, patterns, *np.zeros((2, 2 * n), np.int64), positions, anchors
+    )
+    _search(query, occurrences, _make_scratch(_GROUP), _make_scratch(2 * _GROUP))
+    locator = None
     if is_short.any():
-        rows = shorter(patterns._replace(length=np.where(is_short, length, 0)))
-        numbered.lo[is_short], numbered.hi[is_short] = rows.lo[is_short], rows.hi[is_short]
-    return numbered
+        rows, locator = shorter(patterns._replace(length=np.where(is_short, length, 0)))
+        occurrences.lo[is_short], occurrences.hi[is_short] = rows.lo[is_short], rows.hi[is_short]
+    return occurrences, SparseLocator(occurrences, locator)
 
 
 @compiled
-def _search(query, numbered, work, late):
+def _search(query, occurrences, work, late):
     """Search reads in groups; reads that need a binary search wait in ``late`` until the group is full."""
-    patterns, n_reads = numbered.patterns, numbered.lo.size // 2
+    patterns, n_reads = occurrences.patterns, occurrences.lo.size // 2
     r, size, n_late, n_kept = 0, 0, 0, np.int64(0)
     while True:
         # Fill the group with new reads, then look up their windows, or narrow the Anchors of late ones.
@@ -160,7 +168,7 @@ def _search(query, numbered, work, late):
                 keep_anchor(late.anchor, n_late, anchor_of(now.anchor, i))
                 n_late += 1
             else:
-                n_kept = _compare(query, numbered, i, now, n_kept)
+                n_kept = _compare(query, occurrences, i, now, n_kept)
 
 
 @inlined
@@ -266,10 +274,10 @@ def _note_candidates(query, patterns, i, work):
 
 
 @inlined
-def _compare(query, numbered, i, work, n_kept):
+def _compare(query, occurrences, i, work, n_kept):
     """Number the occurrences of a read; return how many positions are kept."""
-    patterns, positions, rows = numbered.patterns, numbered.positions, work.rows
-    r, anchor, n, lo, hi = work.read[i], anchor_of(work.anchor, i), work.n[i], numbered.lo, numbered.hi
+    patterns, positions, rows = occurrences.patterns, occurrences.positions, work.rows
+    r, anchor, n, lo, hi = work.read[i], anchor_of(work.anchor, i), work.n[i], occurrences.lo, occurrences.hi
     if 0 <= n <= positions.size - n_kept:
         length, n_reverse = length_of(patterns, r), np.int64(0)
         by_text = looks_at_text(query, length, anchor)
@@ -288,7 +296,7 @@ def _compare(query, numbered, i, work, n_kept):
             n_kept += 1
         hi[2 * r + 1] = KEPT + n_kept
         return n_kept
-    anchors, slot = numbered.anchors, (anchor.lo + anchor.strand) % _RECENT
+    anchors, slot = occurrences.anchors, (anchor.lo + anchor.strand) % _RECENT
     keep_anchor(anchors, r, anchor)
     same = work.recent[slot]
     if same >= 0 and _is_alike(query, patterns, r, anchor, same, anchor_of(anchors, same)):
@@ -366,40 +374,20 @@ def count_rows(query, patterns, r, anchor):
     return forward, reverse, position_in(least) - anchor.offset, least_reverse
 
 
-class OccurrenceNumbers(NamedTuple):
-    """Numbers ``lo`` to ``hi`` of a Numbered, for the choice of hits; the part begins at ``start``."""
-
-    query: Sparse
-    start: int
-    numbered: Numbered
-    lo: np.ndarray
-    hi: np.ndarray
-
-
 class SparseLocator(NamedTuple):
-    """The locator of Numbered occurrences in a part, which begins at ``start``.
+    """The locator of ``searched``, the result of a search; ``shorter``: the locator of shorter reads, if there are any."""
 
-    ``shorter``: the locator of shorter reads, or None. ``numbered``: result of a search.
-    """
-
-    query: Sparse
-    start: int
+    searched: SparseOccurrences
     shorter: "Locator | None"
-    numbered: Any = None
 
     @property
     def is_direct(self) -> bool:
         """Whether hits can be chosen from ``occurrences``: none of the numbers is a row of another method."""
-        lo, hi = self.numbered.lo, self.numbered.hi
-        return self.shorter is None or not ((lo < 1 << PATTERN_SHIFT) & (lo < hi)).any()
+        return self.shorter is None
 
-    def of(self, numbered: Numbered) -> "SparseLocator":
-        """Return the locator for the Numbered result of a search."""
-        return self._replace(numbered=numbered)
-
-    def occurrences(self, lo: np.ndarray, hi: np.ndarray) -> OccurrenceNumbers:
+    def occurrences(self, lo: np.ndarray, hi: np.ndarray) -> SparseOccurrences:
         """Return the occurrences with numbers lo[i] to hi[i], for ``choose``."""
-        return OccurrenceNumbers(self.query, self.start, self.numbered, lo, hi)
+        return self.searched._replace(lo=lo, hi=hi)
 
     def locate(self, lo: np.ndarray, size: np.ndarray) -> np.ndarray:
         """Return the text positions, int64, of occurrences lo[i] to lo[i] + size[i], for all i in order."""
@@ -416,34 +404,34 @@ class SparseLocator(NamedTuple):
 
 
 @compiled
-def _locate(numbers, positions):
+def _locate(occurrences, positions):
     n = np.int64(0)
-    for i in range(numbers.lo.size):
-        n = _positions_of(numbers, numbers.lo[i], numbers.hi[i], positions, n, 0, 0)
+    for i in range(occurrences.lo.size):
+        n = _positions_of(occurrences, occurrences.lo[i], occurrences.hi[i], positions, n, 0, 0)
 
 
-@all_keys.register(OccurrenceNumbers)
-def _all_keys(numbers, r, keys):
+@all_keys.register(SparseOccurrences)
+def _all_keys(occurrences, r, keys):
     n = np.int64(0)
     for strand in range(2):
         i = 2 * r + strand
-        n = _positions_of(numbers, numbers.lo[i], numbers.hi[i], keys, n, 1, strand)
+        n = _positions_of(occurrences, occurrences.lo[i], occurrences.hi[i], keys, n, 1, strand)
 
 
 @inlined
-def _positions_of(numbers, lo, hi, out, n, shift, strand):
+def _positions_of(occurrences, lo, hi, out, n, shift, strand):
     """Write the positions of occurrences lo to hi of a pattern, text_keys if ``shift``; return the new n."""
     if lo >= KEPT:
         for number in range(lo - KEPT, hi - KEPT):
-            out[n] = (numbers.start + at(numbers.numbered.positions, number)) << shift | strand
+            out[n] = (occurrences.start + at(occurrences.positions, number)) << shift | strand
             n += 1
         return n
-    query, patterns = numbers.query, numbers.numbered.patterns
+    query, patterns = occurrences.query, occurrences.patterns
     pattern, skip, left_over = (lo >> PATTERN_SHIFT) - 1, lo & ((np.int64(1) << PATTERN_SHIFT) - 1), hi - lo
     if left_over == 0:
         return n
     r = pattern >> 1
-    anchor, length = anchor_of(numbers.numbered.anchors, r), length_of(patterns, r)
+    anchor, length = anchor_of(occurrences.anchors, r), length_of(patterns, r)
     left, by_text = left_of_read(query, patterns, r, anchor), looks_at_text(query, length, anchor)
     i = anchor.lo
     while left_over > 0:
@@ -455,23 +443,23 @@ def _positions_of(numbers, lo, hi, out, n, shift, strand):
             if skip > 0:
                 skip -= 1
                 continue
-            out[n] = (numbers.start + position_at_row(query, length, anchor, row)) << shift | strand
+            out[n] = (occurrences.start + position_at_row(query, length, anchor, row)) << shift | strand
             n += 1
             left_over -= 1
     return n
 
 
-@first_key.register(OccurrenceNumbers)
-def _first_key(numbers, r):
-    smallest, anchors = np.int64(1) << 62, numbers.numbered.anchors
+@first_key.register(SparseOccurrences)
+def _first_key(occurrences, r):
+    smallest, anchors = np.int64(1) << 62, occurrences.anchors
     for strand in range(2):
-        lo, hi = numbers.lo[2 * r + strand], numbers.hi[2 * r + strand]
+        lo, hi = occurrences.lo[2 * r + strand], occurrences.hi[2 * r + strand]
         if lo >= KEPT:
             for number in range(lo - KEPT, hi - KEPT):
-                first = numbers.start + at(numbers.numbered.positions, number)
+                first = occurrences.start + at(occurrences.positions, number)
                 smallest = min(smallest, text_key(first, strand))
         elif lo < hi:
             pattern = (lo >> PATTERN_SHIFT) - 1
-            first = numbers.start + anchors[pattern >> 1, LEAST + (pattern & 1)]
+            first = occurrences.start + anchors[pattern >> 1, LEAST + (pattern & 1)]
             smallest = min(smallest, text_key(first, strand))
     return smallest

@@ -180,7 +180,7 @@ def make_stretch_finder(
                 "build the index without --sa-rate"
             )
         query = Stretches(*forms, part.text_words, blocks, n, least)
-        parts.append(TextPart(partial(_matches_in, query, contigs, start), None))
+        parts.append(TextPart(partial(_matches_in, query, contigs, start)))
     finder = StretchFinder(parts, options, hooks)
     finder.contigs = index.reference.blocks if by_contig else None
     return finder

@@ -38,7 +38,7 @@ def ask(index, sequences, strands=BOTH, policy=SelectionPolicy(ALL), room=None):
     """(places of hits, number of occurrences) of each sequence; ``room`` for positions, per read."""
     mapper = make_mapper(index, MapOptions(policy, strands))
     if room is not None:
-        search = partial(sparse.search, make_query(index), per_read=room, spare=room)
+        search = partial(sparse.search, make_query(index), 0, per_read=room, spare=room)
         mapper = Mapper(ReadFinder([mapper.finder.parts[0]._replace(search=search)], mapper.options))
     found, listed = mapper.prepare(cases.chunk_of(sequences)), []
     for _, hits in mapper.hits_of(found):
