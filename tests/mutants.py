@@ -35,18 +35,17 @@ QUERIES = "tests/search/test_engines.py"
 SAM = (
     f"tests/output/test_writer_protocol.py {RECORDS} "
     "tests/search/test_pairs.py tests/mem/test_mem_command.py "
-    "-k 'gaps or tags or palindromes or fasta or documents or rule1 or all.sam'"
+    "-k 'gaps or tags or palindromes or fasta or documents or exact or all.sam'"
 )
 SELECTION = (
     "tests/search/test_hits.py tests/search/test_near.py tests/search/test_pairs.py "
     "tests/index/test_parts.py tests/report/test_report.py tests/cli/test_golden.py -k"
 )
 NEAR = "tests/search/test_near.py tests/search/test_near_sparse.py"
-NEAR_PAIRS = "tests/search/test_near_pairs.py"
 PAIRS = (
-    f"{NEAR_PAIRS} tests/search/test_pairs.py tests/index/test_reference.py tests/search/test_screen.py "
+    "tests/search/test_pairs.py tests/index/test_reference.py tests/search/test_screen.py "
     "tests/report/test_report.py tests/output/test_reads_out.py -k 'counts_are or runs_of or by_strata or "
-    "test_pairs and not within or for_pairs or mates_does or inserts or together'"
+    "few_occurrences or for_pairs or mates_does or inserts or together'"
 )
 # A file, and the arguments of pytest for tests that hold it: few and quick ones.
 TESTS = {
@@ -55,7 +54,7 @@ TESTS = {
     "fmx/output/hits.py": f"tests/output/test_writer_protocol.py {OUTPUT}",
     "fmx/output/formats/sam.py": SAM,
     "fmx/jobs/merge.py": "tests/cluster/test_merge.py",
-    "fmx/search/hits.py": f"{SELECTION} 'test_hits or runs_of or library_opens or rule1 or verify-1-drawn'",
+    "fmx/search/hits.py": f"{SELECTION} 'test_hits or runs_of or library_opens or exact or verify-1-drawn'",
     "fmx/search/queries/near.py": (
         f"{NEAR} tests/search/test_ways.py -k 'runs_of or listed or even or all_widths or way or cut'"
     ),
@@ -64,7 +63,7 @@ TESTS = {
     ),
     "fmx/search/queries/exact.py": f"{QUERIES} -k 'steps or naive_ones and period and not verify'",
     "fmx/search/queries/verify.py": (
-        f"{QUERIES} -k 'each_form or any_base or places_of or verify and period or 300-5'"
+        f"{QUERIES} -k 'verify and period or 300-5'"
     ),
     "fmx/search/pairs.py": PAIRS,
 }
