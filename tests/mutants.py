@@ -41,7 +41,7 @@ SELECTION = (
     "tests/search/test_hits.py tests/search/test_near.py tests/search/test_pairs.py "
     "tests/index/test_parts.py tests/report/test_report.py tests/cli/test_golden.py -k"
 )
-NEAR = "tests/search/test_near.py tests/search/test_near_sparse.py"
+NEAR = "tests/search/test_near.py tests/search/test_sparse.py"
 PAIRS = (
     "tests/search/test_pairs.py tests/index/test_reference.py tests/search/test_screen.py "
     "tests/report/test_report.py tests/output/test_reads_out.py -k 'counts_are or runs_of or by_strata or "
@@ -62,9 +62,7 @@ TESTS = {
         "tests/search/test_sparse.py -k 'separators or positions or any_ref or period or start_of'"
     ),
     "fmx/search/queries/exact.py": f"{QUERIES} -k 'steps or naive_ones and period and not verify'",
-    "fmx/search/queries/verify.py": (
-        f"{QUERIES} -k 'verify and period or 300-5'"
-    ),
+    "fmx/search/queries/verify.py": (f"{QUERIES} -k 'verify and period or 300-5'"),
     "fmx/search/pairs.py": PAIRS,
 }
 COMPILED = (

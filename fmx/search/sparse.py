@@ -375,7 +375,7 @@ def count_rows(query, patterns, r, anchor):
 
 
 class SparseLocator(NamedTuple):
-    """The locator of ``searched``, the result of a search; ``shorter``: the locator of shorter reads, if there are any."""
+    """The locator of ``searched``, the result of a search; ``shorter``: that of shorter reads, or None."""
 
     searched: SparseOccurrences
     shorter: "Locator | None"

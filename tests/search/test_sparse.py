@@ -10,8 +10,11 @@ from cover import covered
 from hypothesis import given
 from hypothesis import strategies as st
 from output_of import without_program
+from search.test_near import ask as ask_near
+from search.test_near import change
 from texts import TEXTS, numbered, random_letters, reads_of
 
+from fmx.errors import UnsupportedError
 from fmx.index.build import build_index
 from fmx.index.fm_index import take
 from fmx.index.plan import IndexOptions
@@ -19,7 +22,7 @@ from fmx.index.writer import MemoryIndex
 from fmx.input.reads import FORWARD, REVERSE
 from fmx.search import sparse
 from fmx.search.find import ReadFinder, make_query
-from fmx.search.hits import ALL, SelectionPolicy
+from fmx.search.hits import ALL, Near, SelectionPolicy
 from fmx.search.mapper import Mapper
 from fmx.search.mappers import make_mapper
 from fmx.search.mapping import BOTH, MapOptions
@@ -49,6 +52,11 @@ def ask(index, sequences, strands=BOTH, policy=SelectionPolicy(ALL), room=None):
 def expect(contigs, sequences, strands=(naive.FORWARD, naive.REVERSE)):
     found = [naive.locate(contigs, sequence, strands) for sequence in sequences]
     return [(places, len(places)) for places in found]
+
+
+def changed(sequence, *places, by="N") -> str:
+    """A sequence with other letters at some places."""
+    return "".join(by if i in places else x for i, x in enumerate(sequence))
 
 
 def long_enough(sequences, least):
@@ -141,40 +149,57 @@ def test_hits_are_chosen_as_by_seed_and_verify(policy):
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
-    """A folder of sparse.fmx and verify.fmx of the same contigs, and reads and pairs of them."""
+    """A folder of sparse.fmx, both.fmx and verify.fmx of the same contigs, and reads of them."""
     folder = tmp_path_factory.mktemp("sparse")
     repeat = random_letters(300, "repeat")
-    contigs = numbered([random_letters(900, i) + repeat + random_letters(80, -i) for i in range(6)])
-    cases.build(folder / "sparse.fmx", contigs, ["sparse"])
-    cases.build(folder / "verify.fmx", contigs)
-    found = [sequence[start : start + 50] for _, sequence in contigs for start in range(0, 1200, 37)]
-    found += ["N" * 50, random_letters(50, "none"), "ACGTN" * 12]
-    mates = [naive.reverse_complement(x.replace("N", "A")) for x in found[3:]]
-    (folder / "r.fq").write_bytes(cases.fastq((f"r{i}", x) for i, x in enumerate(found)))
-    pairs = list(zip(found, mates, strict=False))
-    for number in (0, 1):
-        records = [(f"p{i}", pair[number]) for i, pair in enumerate(pairs)]
-        (folder / f"R{number + 1}.fq").write_bytes(cases.fastq(records))
+    contigs = [
+        random_letters(500, i) + changed(repeat, 9 * i, 200 - i, by="A") + random_letters(80, -i)
+        for i in range(6)
+    ]
+    contigs = numbered([*contigs, contigs[0][:200] + "N" + contigs[1][300:] + "A" * 90])
+    for name, layouts in (("sparse", ["sparse"]), ("both", ["sparse", "bvsfm-k2-d96"]), ("verify", None)):
+        cases.build(folder / f"{name}.fmx", contigs, *([layouts] if layouts else []))
+    found = [sequence[i : i + 80] for _, sequence in contigs for i in range(0, 800, 37)]
+    found = [x if i % 2 else changed(x, i % 80, i % 31) for i, x in enumerate(found, 1)]
+    found = [naive.reverse_complement(x) if i % 3 else x for i, x in enumerate(found) if len(x) > 60]
+    found += ["N" * 80, random_letters(80, "none"), "ACGTN" * 12, "A" * 70, changed("A" * 70, 33, by="C")]
+    for name, reads in (
+        ("r.fq", found),
+        ("mates.fq", [found[-1], *found[:-1]]),
+        ("short.fq", [x[:30] for x in found]),
+    ):
+        (folder / name).write_bytes(cases.fastq((f"r{i}", x) for i, x in enumerate(reads)))
     return folder
 
 
 COMMANDS = [
     ("search", "r.fq"), ("search", "-a", "r.fq"), ("search", "-k", "3", "--seed", "5", "r.fq"),
-    ("search", "-m", "1", "r.fq"), ("search", "--forward-only", "r.fq"), ("search", "-t", "3", "-a", "r.fq"),
-    ("search", "--counts", "/dev/stdout", "r.fq", "-o", "/dev/null"), ("search", "--format", "tsv", "r.fq"),
-    ("search", "-1", "R1.fq", "-2", "R2.fq"), ("search", "-a", "-1", "R1.fq", "-2", "R2.fq"),
-    ("search", "--collapse", "r.fq"), ("locate", "--format", "bed", "r.fq"),
+    ("search", "-m", "2", "r.fq"), ("search", "-a", "--strata", "r.fq"), ("search", "--forward-only", "r.fq"),
+    ("search", "-t", "3", "-a", "r.fq"), ("search", "--counts", "/dev/stdout", "r.fq", "-o", "/dev/null"),
+    ("search", "--reverse-only", "-a", "--format", "tsv", "r.fq"), ("search", "--collapse", "r.fq"),
+    ("search", "--trim5", "3", "-a", "r.fq"), ("locate", "--format", "bed", "r.fq"),
+    ("search", "-1", "r.fq", "-2", "mates.fq", "--ff", "-a"),
+    ("search", "-1", "r.fq", "-2", "mates.fq", "--ff", "--strata", "--format", "tsv"),
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize("v", ["0", "1", "2"])
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
-def test_commands_write_the_same(arguments, folders, command, monkeypatch):
+def test_commands_write_the_same(arguments, v, folders, command, monkeypatch):
     monkeypatch.chdir(folders)
-    first, *rest = arguments
-    done = [command(first, "-q", "-x", f"{name}.fmx", *rest) for name in ("sparse", "verify")]
-    assert [(each.code, each.err) for each in done] == [(0, "")] * 2
-    assert without_program(done[0].out) == without_program(done[1].out)
+    first, *rest = [word for word in arguments if v != "0" or word != "--strata"]
+    done = [
+        command(first, "-q", "-x", f"{x}.fmx", "--mismatches", v, *rest) for x in ("sparse", "both", "verify")
+    ]
+    assert [(each.code, each.err) for each in done] == [(0, "")] * 3
+    assert len({without_program(each.out) for each in done}) == 1
     assert done[0].out.count(b"\n") > 5
+
+
+def test_shorter_reads_are_found_near_by_another_method(folders, command, monkeypatch):
+    monkeypatch.chdir(folders)
+    how = "search", "-q", "--mismatches", 2, "-a", "short.fq", "-x"
+    assert without_program(command(*how, "both.fmx").out) == without_program(command(*how, "verify.fmx").out)
 
 
 @pytest.mark.parametrize(("arguments", "wrong"), [
@@ -184,18 +209,20 @@ def test_commands_write_the_same(arguments, folders, command, monkeypatch):
      "again with --layout sparse-k21-w16,bvsfm-k2-d96"),
     (("search", "--layout", "sparse-k25", "r.fq"), "has no layout sparse-k25; it has: sparse-k21-w16"),
     (("mem", "-l", "20", "r.fq"), "finds only sequences of 36 bases or more: raise -l; to find shorter "),
-    (("search", "--trim5", "20", "r.fq"), "r0 has 30 bases, but this index finds only sequences of 36 bases "
+    (("search", "--trim5", "50", "r.fq"), "r0 has 30 bases, but this index finds only sequences of 36 bases "
      "or more: 'fmx search --min-length 36' leaves shorter reads unmapped; to find shorter ones, build"),
     (("locate", "-p", "ACGTA"), "ACGTA has 5 bases, but this index finds only sequences of 36 bases or more: "
      "to find shorter ones, build another index"),
+    (("search", "--mismatches", "1", "short.fq"), "r0 has 30 bases, but this index finds only sequences of"),
+    (("locate", "--iupac", "-p", "ACGTR" * 8), "build it again with --layout sparse-k21-w16,bvsfm-k2-d96"),
+    (("locate", "--iupac", "--method", "sparse", "-p", "ACGTR"), "--method sparse finds near matches of"),
 ])  # fmt: skip
 def test_what_it_cannot_do_is_refused(arguments, wrong, folders, command, monkeypatch):
     monkeypatch.chdir(folders)
     first, *rest = arguments
     done = command(first, "-q", "-x", "sparse.fmx", *rest)
-    assert done.code == 1
+    assert (done.code, done.err.count("\n")) == (1, 1)
     assert wrong in done.err
-    assert done.err.count("\n") == 1
 
 
 @pytest.mark.parametrize(("option", "name"), [("--method", "sparse"), ("--layout", "sparse-k25")])
@@ -249,3 +276,60 @@ def test_a_million_copies():
     again = [*reads, "A" * 99, *reads[::-1], "T" * 100, "A" * 98, "C" + "A" * 99]  # what was counted is kept
     totals = [total for _, total in ask(index, again, policy=SelectionPolicy(1))]
     assert totals == [*expected, 1_000_002, *expected[::-1], 1_000_001, 1_000_003, 0]
+
+
+# Near matches.
+
+
+@given(
+    st.lists(sequences_of_pieces.filter(bool), min_size=1, max_size=3), st.integers(1, 3), st.integers(1, 6),
+    st.data(),
+)  # fmt: skip
+def test_near_matches_in_any_reference(sequences, half, w, data):
+    contigs, k = numbered(sequences), 2 * half + 1
+    if not naive.text_of(contigs):
+        return
+    joined, reads = "".join(sequences), []
+    for _ in range(5):
+        start = data.draw(st.integers(0, len(joined)))
+        read = joined[start : start + data.draw(st.integers(k + w - 1, 4 * (k + w)))]
+        read = changed(
+            read, *data.draw(st.lists(st.integers(0, 40), max_size=2)), by=data.draw(st.sampled_from("ACGTN"))
+        )
+        reads += [read, naive.reverse_complement(read.replace("N", "A"))]
+    reads = [read for read in [*reads, "ACGTTGCA" * 2] if len(read) >= k + w - 1]
+    index = in_memory(contigs, k, w)
+    for v in (1, 2):
+        assert ask_near(index, reads, Near(v)) == [naive.near(contigs, read, v) for read in reads]
+
+
+@pytest.mark.parametrize("others", [(), ("bvsfm-k2-d96",)], ids=["alone", "with a layout"])
+@pytest.mark.parametrize("length", [36, 40, 50, 71, 72, 73, 90, 100, 107, 108, 150])
+def test_mismatches_anywhere_in_reads_of_any_length(length, others):
+    """Each pair of places, in both halves of the overlaps of pieces, on either strand."""
+    text = random_letters(400, length)
+    contigs = numbered([random_letters(50, 1) + text, naive.reverse_complement(text[:200]) + "N" + text[5:]])
+    index, reads = in_memory(contigs, 21, 16, *others), []
+    step = max(length // 9, 1)
+    for i in range(0, length, step):
+        for j in range(i, length, step + 1):
+            reads.append(changed(text[20 : 20 + length], i, j))
+    reads = reads if length > 71 else reads[:4]
+    expected = [naive.near(contigs, read, 2) for read in reads]
+    assert all(expected)
+    assert ask_near(index, reads, Near(2)) == expected
+    assert ask_near(index, reads, Near(1)) == [[hit for hit in found if hit[0] < 2] for found in expected]
+
+
+def test_three_overlapping_pieces_catch_every_pair_of_mismatches():
+    text = random_letters(60, "pieces")
+    index, reads = in_memory(numbered([text]), 7, 6), []
+    for length in (24, 29, 30, 35, 36):
+        reads += [change(change(text[9 : 9 + length], i), j) for i in range(length) for j in range(i + 1)]
+    assert ask_near(index, reads, Near(2)) == [naive.near(numbered([text]), read, 2) for read in reads]
+
+
+def test_words_that_are_too_long_are_refused():
+    index = in_memory(numbered([random_letters(500, "x")]), 31, 64)
+    with pytest.raises(UnsupportedError, match="finds only strings of 94 bases or more"):
+        ask_near(index, [random_letters(200, "y")], Near(1))
