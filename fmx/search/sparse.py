@@ -122,9 +122,8 @@ def search(
     if is_short.any():
         patterns = patterns._replace(length=np.where(is_short, 0, length))
     positions, anchors = np.empty(per_read * n + spare, np.int64), np.empty((n, N_KEPT), np.int64)
-    occurrences = SparseOccurrences(
-        query, start, patterns, *np.zeros((2, 2 * n), np.int64), positions, anchors
-    )
+    lo, hi = np.zeros((2, 2 * n), np.int64)
+    occurrences = SparseOccurrences(query, start, patterns, lo, hi, positions, anchors)
     _search(query, occurrences, _make_scratch(_GROUP), _make_scratch(2 * _GROUP))
     locator = None
     if is_short.any():

@@ -4,14 +4,18 @@ import functools
 import itertools
 
 import cases
+import numpy as np
 import pytest
 from conftest import LAYOUTS, WAYS
 from cover import covered
+from cached import compiled
 from texts import TEXTS, numbered, random_letters, reads_of
 
 from fmx.index import layouts
+from fmx.index.contracts import find, on_device
 from fmx.input import reads
 from fmx.search.find import find_intervals, make_query
+from fmx.search.hits import Intervals
 
 SA_RATES = (1, 2, 3, 5, 8, 64)
 
@@ -66,6 +70,25 @@ def test_the_number_of_patterns_under_way_does_not_matter(n_slots, way, index_of
         find_intervals(make_query(opened), patterns),
         find_intervals(make_query(opened), patterns, n_slots),
     )
+    assert [array.tolist() for array in found] == [array.tolist() for array in expected]
+
+
+@compiled
+def _find_all(query, patterns, intervals):
+    for i in range(patterns.length.size):
+        if patterns.length[i] > 0:
+            lo, hi = find(query, patterns, i)
+            if lo < hi:
+                intervals.lo[i], intervals.hi[i] = lo, hi
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_seed_and_verify_of_a_gpu_thread_finds_the_intervals_of_the_cpu(name, index_of):
+    query = make_query(cases.load(index_of(TEXTS[name], LAYOUTS), "verify"))
+    patterns = reads.pack(cases.batch_of(reads_of(TEXTS[name])))
+    found = Intervals(*np.zeros((2, patterns.length.size), np.uint32))
+    _find_all(on_device(query), patterns, found)
+    expected = find_intervals(query, patterns)
     assert [array.tolist() for array in found] == [array.tolist() for array in expected]
 
 

@@ -10,9 +10,6 @@ from hypothesis import example, given
 from texts import numbered
 
 from fmx.index import fm_index
-from fmx.index.build import IndexOptions, build_index
-from fmx.index.fm_index import take
-from fmx.index.writer import MemoryIndex
 from fmx.input.chunks import literal_fasta
 from fmx.output.search_output import RecordOutput, SearchOutput
 from fmx.search.hits import ALL, SelectionPolicy
@@ -58,23 +55,15 @@ def folder_of_this(tmp_path_factory):
     return tmp_path_factory.mktemp("properties")
 
 
-def built(folder, contigs, layout="bvsfm-k2-d96", sa_rate=1):
-    return cases.build(folder / "ref.fmx", contigs, [layout], sa_rate)
+def built(folder, contigs, sa_rate=1):
+    return cases.build(folder / "ref.fmx", contigs, ["bvsfm-k2-d96"], sa_rate)
 
 
-@given(questions())
-@examples(150)
-def test_verify_finds_what_a_scan_finds(folder_of_this, question):
+@given(questions(), st.sampled_from(["verify", "bvsfm-k2-d96"]), st.sampled_from([1, 2, 3, 9]))
+@examples(200)
+def test_a_search_finds_what_a_scan_finds(folder_of_this, question, way, sa_rate):
     contigs, reads = question
-    opened = cases.load(built(folder_of_this, contigs), "verify")
-    assert cases.ask(opened, reads) == cases.expect(contigs, reads)
-
-
-@given(questions(), st.sampled_from([1, 2, 3, 9]))
-@examples(100)
-def test_backward_search_finds_what_a_scan_finds(folder_of_this, question, sa_rate):
-    contigs, reads = question
-    opened = cases.load(built(folder_of_this, contigs, sa_rate=sa_rate), "bvsfm-k2-d96")
+    opened = cases.load(built(folder_of_this, contigs, sa_rate=1 if way == "verify" else sa_rate), way)
     assert cases.ask(opened, reads) == cases.expect(contigs, reads)
 
 
@@ -91,13 +80,3 @@ def test_chunks_and_threads_never_change_the_bytes(folder_of_this, question, chu
         workflow.search(opened, [literal_fasta(reads), cases.fastq(enumerate(reads))], options, output)
         texts.append((folder_of_this / "out.sam").read_bytes())
     assert texts[0] == texts[1]
-
-
-@given(questions())
-@examples(40)
-def test_an_index_in_files_answers_as_one_in_memory(folder_of_this, question):
-    contigs, reads = question
-    held, options = MemoryIndex(), IndexOptions(["bvsfm-k2-d96"], 1)
-    build_index(cases.fasta(contigs), held, options)
-    opened = cases.load(built(folder_of_this, contigs), "verify")
-    assert cases.ask(opened, reads) == cases.ask(take(held), reads)
