@@ -18,7 +18,6 @@ from fmx.input.reads import FORWARD, Trim
 from fmx.machines.gpu import PinnedBuffers
 from fmx.output.search_output import ReadGroups, RecordOutput, SearchOutput
 from fmx.search.hits import ALL, SelectionPolicy
-from fmx.search.mapper import Mapper
 from fmx.search.mapping import GpuSizes, MapOptions, Pairing, RunSizes
 
 GPU = workflow.Device("cuda")
@@ -56,25 +55,11 @@ OUTPUTS = {
     "BED": {"kind": "bed"},
     "PAF": {"kind": "paf"},
 }
-TOO_MUCH = {"hits": GpuSizes(hits=0), "room": GpuSizes(room=0), "long": GpuSizes(long=0)}
 
 
 @pytest.fixture
 def opened(tmp_path):
     return fm_index.load(cases.build(tmp_path / "x.fmx", CONTIGS))
-
-
-@pytest.fixture
-def on_cpu(monkeypatch):
-    """The pairs that the CPU maps."""
-    found, map_records = [], Mapper.map_records
-
-    def noted(mapper, runs_of_mates, *given):
-        found.extend(runs_of_mates)
-        return map_records(mapper, runs_of_mates, *given)
-
-    monkeypatch.setattr(Mapper, "map_records", noted)
-    return found
 
 
 def files_of(folder, is_named=True, mates=MATES):
@@ -132,16 +117,24 @@ def test_files_of_any_kind_give_the_same(opened, tmp_path, on_cpu):
         assert (found[1], n) == (expected, 0)
 
 
-def test_mates_that_wait_for_each_other_give_the_same(opened, tmp_path, on_cpu):
-    sizes = RunSizes(gpu=GpuSizes(chunk=600, least_chunk=600, hits=1000, room=1000))
-    options = MapOptions(SOME, pairing=FR, sizes=sizes)
-    assert both(opened, files_of(tmp_path), tmp_path, on_cpu, options)[1] == 0
+SIZES = {  # of work on a GPU, and whether all pairs go the way of the CPU
+    "mates wait for each other": (GpuSizes(chunk=600, least_chunk=600, hits=1000, room=1000), False),
+    "occurrences are located again": (GpuSizes(hits_of_mate=0), False),
+    "too many hits": (GpuSizes(hits=0), True),
+    "too many bytes": (GpuSizes(room=0), True),
+    "long reads": (GpuSizes(long=0), True),
+}
 
 
-def test_more_occurrences_than_there_is_room_for_are_located_again(opened, tmp_path, on_cpu):
-    for mode in ("first", "all"):
-        options = replace(MODES[mode], sizes=RunSizes(gpu=GpuSizes(hits_of_mate=0)))
-        assert both(opened, files_of(tmp_path), tmp_path, on_cpu, options)[1] == 0
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    [*((name, "all") for name in SIZES), *zip(list(SIZES)[:2], ("drawn", "first"), strict=True)],
+)
+def test_sizes_do_not_matter(name, mode, opened, tmp_path, on_cpu):
+    sizes, by_cpu = SIZES[name]
+    options = replace(MODES[mode], sizes=RunSizes(gpu=sizes))
+    n = both(opened, files_of(tmp_path), tmp_path, on_cpu, options)[1]
+    assert n >= len(MATES) if by_cpu else n == 0
 
 
 def test_files_of_two_types_go_the_way_of_the_cpu(opened, tmp_path, on_cpu):
@@ -169,12 +162,6 @@ def test_errors_are_those_of_the_cpu(fault, opened, tmp_path):
     assert said[0] == said[1]
     words = {"another name": "record 6", "one too many": "same number", "damaged": "3 qualities"}
     assert words[fault] in said[0]
-
-
-@pytest.mark.parametrize("name", TOO_MUCH)
-def test_what_is_too_much_for_a_gpu_goes_the_way_of_the_cpu(name, opened, tmp_path, on_cpu):
-    options = replace(MODES["all"], sizes=RunSizes(gpu=TOO_MUCH[name]))
-    assert both(opened, files_of(tmp_path), tmp_path, on_cpu, options)[1] >= len(MATES)
 
 
 def test_a_sparse_suffix_array_finds_the_same(tmp_path, on_cpu):

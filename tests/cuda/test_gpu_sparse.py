@@ -12,7 +12,6 @@ import pytest
 import workflow
 from conftest import SIMULATED
 from cover import covered, pairs
-from output_of import without_program
 from texts import TEXTS, numbered, random_letters, reads_of
 
 from fmx.errors import UnsupportedError
@@ -26,7 +25,6 @@ from fmx.machines.progress import Progress
 from fmx.output.search_output import RecordOutput, SearchOutput
 from fmx.search.gpu import gpu_sparse
 from fmx.search.hits import ALL, SelectionPolicy
-from fmx.search.mapper import Mapper
 from fmx.search.mapping import BOTH, MapOptions
 
 GPU = workflow.Device("cuda")
@@ -44,19 +42,6 @@ def in_memory(contigs, k, w, *others):
     target, options = MemoryIndex(), IndexOptions([f"sparse-k{k}-w{w}", *others])
     build_index(cases.fasta(contigs), target, options)
     return take(target)
-
-
-@pytest.fixture
-def on_cpu(monkeypatch):
-    """The chunks that the CPU maps."""
-    chunks, map_records = [], Mapper.map_records
-
-    def noted(mapper, chunk, writer, emit):
-        chunks.append(chunk)
-        return map_records(mapper, chunk, writer, emit)
-
-    monkeypatch.setattr(Mapper, "map_records", noted)
-    return chunks
 
 
 @pytest.fixture
@@ -184,11 +169,6 @@ def test_different_reads_with_very_many_rows(both, monkeypatch):
     assert found.mapped == found.reads
 
 
-COMMANDS = [("-1", "R1.fq", "-2", "R2.fq"), ("-k", "99", "r.fq")]
-if not SIMULATED:
-    COMMANDS.append(("-k", "99", "-1", "R1.fq", "-2", "R2.fq"))
-
-
 def test_shorter_reads_are_left_to_the_cpu(tmp_path, on_cpu):
     contigs = numbered([random_letters(300, "short")])
     sequences = [contigs[0][1][i : i + n] for i, n in enumerate((40, 9, 36, 35))]
@@ -204,32 +184,3 @@ def test_shorter_reads_are_left_to_the_cpu(tmp_path, on_cpu):
         UnsupportedError, match="r1 has 9 bases, but this index finds only sequences of 36 bases or more"
     ):
         workflow.search(in_memory(contigs, 21, 16), [tmp_path / "reads"], MapOptions(), output, device=GPU)
-
-
-@pytest.fixture(scope="module")
-def folder_of_pairs(tmp_path_factory):
-    """A folder of s.fmx, and of reads and pairs of its contigs."""
-    folder, repeat = tmp_path_factory.mktemp("pairs"), random_letters(90, "repeat")
-    n, step = (3, 31) if SIMULATED else (40, 7)
-    contigs = numbered(
-        [random_letters(200, i) + repeat + random_letters(80, -i) for i in range(n)] + ["A" * 200]
-    )
-    cases.build(folder / "s.fmx", contigs, ["sparse-k11-w6"])
-    found = [sequence[start : start + 40] for _, sequence in contigs for start in range(0, 330, step)]
-    found = [x for x in found if len(x) > 15] + ["N" * 30, random_letters(50, "none")]
-    mates = [naive.reverse_complement(x.replace("N", "A")) for x in found[3:]]
-    (folder / "r.fq").write_bytes(cases.fastq((f"r{i}", x) for i, x in enumerate(found)))
-    for number, own in enumerate((found, mates)):
-        records = [(f"p{i}", x) for i, x in enumerate(own[: len(mates)])]
-        (folder / f"R{number + 1}.fq").write_bytes(cases.fastq(records))
-    return folder
-
-
-@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
-def test_commands_write_the_same(arguments, folder_of_pairs, command, monkeypatch):
-    monkeypatch.chdir(folder_of_pairs)
-    done = [command("search", "-x", "s.fmx", *arguments, "--engine", engine) for engine in ("cpu", "cuda")]
-    assert [each.code for each in done] == [0, 0]
-    assert "searching on GPU" in done[1].err
-    assert without_program(done[0].out) == without_program(done[1].out)
-    assert done[0].out.count(b"\n") > 2

@@ -8,8 +8,6 @@ skips where there are fewer than two.
 import os
 import subprocess
 import sys
-import threading
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -58,31 +56,6 @@ def test_pairwise_writes_the_bytes_of_the_cpu(genes, options):
     assert len(wanted.splitlines()) > 100
     for where in (["cuda"], ["both"], ["auto"], ["cuda", "--device", 0], ["cuda", "--device", 1]):
         assert fmx("pairwise", "-q", genes, *options, "--engine", *where) == wanted, where
-
-
-def test_both_gpus_score(genes, monkeypatch):
-    """In one process, twice: the second time after the last GPU was the one in use."""
-    import fmx
-    from fmx.align import gpu as worker
-
-    started, start = Counter(), worker.Scorer.start
-    all_there = threading.Barrier(N_GPUS)
-
-    def counted(scorer, stream, pairs):
-        assert gpu.number() == scorer.session.number
-        started[scorer.session.number] += 1
-        if started[scorer.session.number] == 1:
-            all_there.wait()
-        start(scorer, stream, pairs)
-
-    monkeypatch.setattr(worker.Scorer, "start", counted)
-    monkeypatch.setattr(worker, "PAIRS", 1)  # a chunk a stream
-    wanted = fmx.pairwise(genes)
-    for _ in range(2):
-        started.clear()
-        found = fmx.pairwise(genes, engine="cuda")
-        assert (found == wanted).all()
-        assert started.keys() == set(range(N_GPUS))
 
 
 def test_commands_run_on_the_second_gpu(genes, tmp_path):
