@@ -108,7 +108,7 @@ class ReadFinder:
         hooks: Hooks = NO_HOOKS,
         least: int = 0,
     ) -> None:
-        self.parts, self.options, self._least = tuple(parts), options, least
+        self.parts, self.options, self.hooks, self._least = tuple(parts), options, hooks, least
         self.timed: Callable = hooks.clock.timed if hooks.clock else nullcontext
 
     def prepare(self, batch: ReadBatch) -> ReadRun:

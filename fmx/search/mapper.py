@@ -7,7 +7,6 @@ import numpy as np
 
 from ..input import reads
 from ..input.reads import no_lengths, trimmed
-from .mapping import NO_HOOKS, Hooks
 from .summary import Summary
 
 if TYPE_CHECKING:
@@ -30,10 +29,8 @@ class Mapper:
 
     session: "GpuSession | None" = None
 
-    def __init__(
-        self, finder: "ReadFinder", hooks: Hooks = NO_HOOKS, reference: "Reference | None" = None
-    ) -> None:
-        self.finder, self.options = finder, finder.options
+    def __init__(self, finder: "ReadFinder", reference: "Reference | None" = None) -> None:
+        self.finder, self.options, self.hooks, self.timed = finder, finder.options, finder.hooks, finder.timed
         self.pairs: Any = None
         if self.options.pairing and self.options.stretch:
             from .stretches import StretchPairs
@@ -44,8 +41,6 @@ class Mapper:
 
             assert reference is not None
             self.pairs = PairChooser(finder, reference)
-        self.tally, self.screen, self.timed = hooks.tally, hooks.screen, finder.timed
-        self.demultiplexer = hooks.demultiplexer
 
     def map(self, span: Any, writer: Any, emit: Callable[..., Any]) -> Summary:
         """Map the reads of a span, emit the output that ``writer`` makes, and return their summary."""
@@ -92,7 +87,7 @@ class Mapper:
         for run in self.pairs.find(both):
             stop = run.start + run.total.size
             total[run.start : stop], fewest[run.start : stop] = run.total, run.fewest
-            owners += self.pairs.count(cut, run, self.tally, self.screen, self.demultiplexer)
+            owners += self.pairs.count(cut, run)
             for start, hits, first in self.pairs.hits_of(cut, run):
                 with self.timed("format"):
                     piece = writer.format(cut, hits, start, first, first + size)
@@ -116,8 +111,8 @@ class Mapper:
         """
         if writer.reads_files:
             read, number = np.arange(are_hits.size), np.where(are_hits, 0, 1)
-            if self.demultiplexer:
-                read, number = self.demultiplexer.destinations(owners, are_hits.size)
+            if self.hooks.demultiplexer:
+                read, number = self.hooks.demultiplexer.destinations(owners, are_hits.size)
             for piece in writer.split(batches, read, number):
                 emit(piece)
 
@@ -148,10 +143,9 @@ class Mapper:
     def _count(self, run: "ReadRun", owners: list) -> None:
         """Count reads in the tally and the screen; add their owners."""
         eligible = self.options.policy.eligible(run.total)
-        for counter in (self.tally, self.screen):
-            if counter:
-                with self.timed("tally"):
-                    counter.add(run, eligible)
-        if self.demultiplexer:
+        for counter in filter(None, (self.hooks.tally, self.hooks.screen)):
             with self.timed("tally"):
-                owners.append(self.demultiplexer.keys([run], [eligible]))
+                counter.add(run, eligible)
+        if self.hooks.demultiplexer:
+            with self.timed("tally"):
+                owners.append(self.hooks.demultiplexer.keys([run], [eligible]))

@@ -32,10 +32,10 @@ def make_mapper(index: "FMIndex | JoinedIndex", options: MapOptions, hooks: Hook
     if options.stretch:
         from .stretches import make_stretch_finder
 
-        return Mapper(make_stretch_finder(index, options, hooks), hooks, index.reference)
+        return Mapper(make_stretch_finder(index, options, hooks), index.reference)
     parts, least = [part_on_cpu(index, number) for number in range(len(index.parts))], least_bases(index)
     if not options.near:
-        return Mapper(ReadFinder(parts, options, hooks, least), hooks, index.reference)
+        return Mapper(ReadFinder(parts, options, hooks, least), index.reference)
     from .near import NearFinder, text_of
     from .queries.near import LONGEST
 
@@ -51,7 +51,7 @@ def make_mapper(index: "FMIndex | JoinedIndex", options: MapOptions, hooks: Hook
         )
     parts = [part._replace(text=text_of(index, i)) for i, part in enumerate(parts)]
     finder = NearFinder(parts, options, hooks, least, shortest(index.parts))
-    return Mapper(finder, hooks, index.reference)
+    return Mapper(finder, index.reference)
 
 
 def choose_mapper(
@@ -152,6 +152,6 @@ def compile_all(mapper: Mapper, writer: Any, any_length: bool = True) -> None:
     record = b"@r\n%s\n+\n%s\n" % (letters, len(letters) * b"I")
     for span in spans.plan(PairedFiles((2 * record,)) if mapper.options.pairing else [record]):
         mapper.map(span, writer.of(span), writer.written)
-    for counter in (mapper.tally, mapper.screen):
+    for counter in (mapper.hooks.tally, mapper.hooks.screen):
         if counter:
             counter.clear()

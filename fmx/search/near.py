@@ -203,7 +203,7 @@ class NearFinder(ReadFinder):
         self._table = sets.DEGENERATE if self._near.iupac else sets.PLAIN
         n_text = sum(part.text.n for part in parts)
         self._lookups = near.Lookups(float(n_text), shortest, any_length=least == 0)
-        self._say, self._n_warnings = hooks.say, itertools.count()
+        self._n_warnings = itertools.count()
 
     def prepare(self, batch: "ReadBatch") -> ReadRun:
         """Search a batch exactly if more mismatches are allowed in steps; else leave it all to ``find``."""
@@ -231,9 +231,10 @@ class NearFinder(ReadFinder):
         often = by_chance >= OFTEN
         n_reads = np.bincount(np.minimum(lengths, n[-1]), minlength=n.size)[often]
         total = (n_reads * by_chance[often]).sum()
-        if total > SLOW and self._say and self.options.noun == "read" and next(self._n_warnings) == 0:
+        say = self.hooks.say
+        if total > SLOW and say and self.options.noun == "read" and next(self._n_warnings) == 0:
             least, each = n[~often][0], total / n_reads.sum()
-            self._say(
+            say(
                 f"warning: reads of fewer than {least} bases occur by chance about {each:,.0f} times each "
                 f"(--mismatches {v}): --strata finds only the best hits, in less time; --min-length {least} "
                 "leaves them unmapped"

@@ -33,7 +33,7 @@ from ..index.reference import (
 )
 from ..input.reads import class_of
 from ..machines.jobs import runs
-from .counts import MATES, Demultiplexer, Screen, Tally, note
+from .counts import MATES, note
 from .hits import (
     KEY_BITS,
     Candidates,
@@ -406,13 +406,11 @@ class PairChooser:
                 total = strata[np.arange(fewest.size), fewest] if self.best_only else strata.sum(axis=1)
             yield PairRun(one.start, lists, strata, total, fewest, (one, two))
 
-    def count(
-        self, mates: "Mates", run: PairRun, tally: Tally | None, screen: Screen | None,
-        demultiplexer: Demultiplexer | None,
-    ) -> list[np.ndarray]:  # fmt: skip
+    def count(self, mates: "Mates", run: PairRun) -> list[np.ndarray]:
         """Count the pairs of a run; return the keys of their owners from a demultiplexer."""
+        hooks = self._finder.hooks
         with self.timed("tally"):
-            if tally:
+            if tally := hooks.tally:
                 eligible = self._policy.eligible(run.total)
                 lengths = mates.one.length[run.start :], mates.two.length[run.start :]
                 fewest = run.fewest if self.best_only else np.full(eligible.size, -1)
@@ -421,16 +419,16 @@ class PairChooser:
                     _walk_pairs(lengths, run.lists, self.rule, which, self.n_strata, contigs, counts)
                 for mate in run.mates:
                     tally.add(mate, self._policy.eligible(mate.total) * (run.total == 0))
-            if not (screen or demultiplexer):
+            if not (hooks.screen or hooks.demultiplexer):
                 return []
             has_hit = self._policy.eligible(run.total) > 0  # of those with proper pairs
             of_mates = [
                 np.where(run.total > 0, mate.total * has_hit, self._policy.eligible(mate.total))
                 for mate in run.mates
             ]
-            if screen:
-                screen.add_pairs(run.mates, of_mates)
-            return [demultiplexer.keys(run.mates, of_mates)] if demultiplexer else []
+            if hooks.screen:
+                hooks.screen.add_pairs(run.mates, of_mates)
+            return [hooks.demultiplexer.keys(run.mates, of_mates)] if hooks.demultiplexer else []
 
     def hits_of(self, mates: "Mates", run: PairRun) -> Iterator[tuple[int, PairHits, int]]:
         """Yield (start, PairHits, first record of these) for runs of pairs with about ``hits`` records."""

@@ -129,7 +129,7 @@ def search(
     if is_short.any():
         rows, locator = shorter(patterns._replace(length=np.where(is_short, length, 0)))
         occurrences.lo[is_short], occurrences.hi[is_short] = rows.lo[is_short], rows.hi[is_short]
-    return occurrences, SparseLocator(occurrences, locator)
+    return occurrences, SparseLocator(occurrences, locator, locator is None)
 
 
 @compiled
@@ -374,15 +374,14 @@ def count_rows(query, patterns, r, anchor):
 
 
 class SparseLocator(NamedTuple):
-    """The locator of ``searched``, the result of a search; ``shorter``: that of shorter reads, or None."""
+    """The locator of ``searched``, the result of a search; ``shorter``: that of shorter reads, or None.
+
+    ``is_direct``: whether hits can be chosen from ``occurrences``: no number is a row of another method.
+    """
 
     searched: SparseOccurrences
     shorter: "Locator | None"
-
-    @property
-    def is_direct(self) -> bool:
-        """Whether hits can be chosen from ``occurrences``: none of the numbers is a row of another method."""
-        return self.shorter is None
+    is_direct: bool
 
     def occurrences(self, lo: np.ndarray, hi: np.ndarray) -> SparseOccurrences:
         """Return the occurrences with numbers lo[i] to hi[i], for ``choose``."""

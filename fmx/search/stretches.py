@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from ..index.fm_index import FMIndex, JoinedIndex
     from ..input.mates import Mates
     from ..input.reads import Patterns
-    from .counts import Demultiplexer, Screen, Tally
     from .mapping import Hooks, MapOptions
 
 _RARE_SEED = 32  # most rows of a seed that are compared one by one
@@ -134,20 +133,17 @@ class StretchPairs:
         matches = self._finder.candidates(read, keys, n)
         yield PairsOfReads(0, np.diff(matches.first), np.zeros(n, np.int64), matches)
 
-    def count(
-        self, mates: "Mates", run: PairsOfReads, tally: "Tally | None", screen: "Screen | None",
-        demultiplexer: "Demultiplexer | None",
-    ) -> list[np.ndarray]:  # fmt: skip
+    def count(self, mates: "Mates", run: PairsOfReads) -> list[np.ndarray]:
         """Count the pairs of a run, with both mates in the tally; return the keys of their owners."""
+        hooks = self._finder.hooks
         with self._finder.timed("tally"):
-            for counter, weight in ((tally, MATES), (screen, 1)):
+            for counter, weight in ((hooks.tally, MATES), (hooks.screen, 1)):
                 if counter:
                     counter.add_matches(run.matches, run.total, np.full(run.total.size, weight))
-            if not demultiplexer:
+            if not hooks.demultiplexer:
                 return []
-            return [
-                demultiplexer.keys_of([in_matches(demultiplexer.owners, run.matches, run.total)], run.start)
-            ]
+            found = in_matches(hooks.demultiplexer.owners, run.matches, run.total)
+            return [hooks.demultiplexer.keys_of([found], run.start)]
 
     def hits_of(self, mates: "Mates", run: PairsOfReads) -> tuple:
         """Return no hits: no records are written."""

@@ -111,7 +111,34 @@ class Summary(Sums):
         return "" if self.pairs is None else "pairs"
 
     def hint(self) -> str:
-        return hint(self)
+        """Return the likeliest reason why few reads, or no patterns, can occur, and what to do, or ""."""
+        wording, n_found = self.wording, self.mapped + self.suppressed
+        if wording.noun == "pattern":
+            is_possible = self.hopeless == 0 or wording.iupac or not wording.has_codes
+            return "" if is_possible else "to match IUPAC codes in patterns, such as N, R or Y, add --iupac"
+        if self.reads < _LEAST_READS or n_found >= _LOW_FRACTION * self.reads or wording.stretch:
+            return ""
+        length, contig = self.bases / self.reads, wording.contig
+        if length > contig:
+            return (
+                f"reads have {length:.0f} bases on average, but most contigs are no longer than {contig:.0f}"
+                ": use --start N --length M to search only the part of each read that can match"
+            )
+        if self.hopeless > self.reads / 2:
+            if wording.trims:
+                return (
+                    "most reads cannot be searched after trimming: check the file, --trim5, --trim3, "
+                    "--start, --length and --min-length"
+                )
+            return "most reads cannot be searched: check the file; trim ends of N with --trim5 and --trim3"
+        if wording.strands != FORWARD | REVERSE:
+            other = "--forward-only" if wording.strands == FORWARD else "--reverse-only"
+            return f"reads may come from the other strand: remove {other}"
+        allow = (", allow --mismatches,", ", allow --mismatches 2,", "")[wording.mismatches]
+        return (
+            "a read must match over its whole length: trim adapters (--trim5, --trim3, --length)"
+            f"{allow} and check the reference"
+        )
 
     def facts(self) -> dict:
         """Return the numbers for a report (docs/formats.md)."""
@@ -213,37 +240,6 @@ class Wording:
             options.cannot_occur(), contig, options.strands, iupac, options.noun, mismatches, trims,
             counts_all=counts_all, stretch=options.stretch,
         )  # fmt: skip
-
-
-def hint(summary: Summary) -> str:
-    """Return the likeliest reason why so few reads occur, or why patterns cannot, and what to do, or ""."""
-    wording, n_found = summary.wording, summary.mapped + summary.suppressed
-    if wording.noun == "pattern":
-        is_possible = summary.hopeless == 0 or wording.iupac or not wording.has_codes
-        return "" if is_possible else "to match IUPAC codes in patterns, such as N, R or Y, add --iupac"
-    if summary.reads < _LEAST_READS or n_found >= _LOW_FRACTION * summary.reads or wording.stretch:
-        return ""
-    length, contig = summary.bases / summary.reads, wording.contig
-    if length > contig:
-        return (
-            f"reads have {length:.0f} bases on average, but most contigs are no longer than {contig:.0f}: "
-            "use --start N --length M to search only the part of each read that can match"
-        )
-    if summary.hopeless > summary.reads / 2:
-        if wording.trims:
-            return (
-                "most reads cannot be searched after trimming: check the file, --trim5, --trim3, --start, "
-                "--length and --min-length"
-            )
-        return "most reads cannot be searched: check the file; trim ends of N with --trim5 and --trim3"
-    if wording.strands != FORWARD | REVERSE:
-        other = "--forward-only" if wording.strands == FORWARD else "--reverse-only"
-        return f"reads may come from the other strand: remove {other}"
-    allow = (", allow --mismatches,", ", allow --mismatches 2,", "")[wording.mismatches]
-    return (
-        "a read must match over its whole length: trim adapters (--trim5, --trim3, --length)"
-        f"{allow} and check the reference"
-    )
 
 
 # Facts in the report of a search, besides those of every run (machines/progress.py).

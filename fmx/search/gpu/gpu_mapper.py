@@ -186,7 +186,7 @@ class ReadSteps:
     n_parts = 1  # files of a chunk
 
     def __init__(self, mapper: Mapper, search: Any) -> None:
-        options, tally, self._search = mapper.options, mapper.tally, search
+        options, tally, self._search = mapper.options, mapper.hooks.tally, search
         policy, self._options, self.sizes = options.policy, options, options.sizes.gpu
         self._rules = SelectionRules(
             policy.limit, policy.at_most, policy.seed, tally is not None, options.counts_lengths
@@ -381,7 +381,7 @@ class GpuMapper(Mapper):
         size >>= in_pairs  # of each file
         options = replace(options, chunk_size=size, n_threads=self.streams.n)  # one per thread
         finder = ReadFinder([part_on_cpu(index, 0)], options, hooks, least_bases(index))
-        super().__init__(finder, hooks, index.reference)
+        super().__init__(finder, index.reference)
         self.session = session
         search = session.run(bring_index, query, sa, engine)
         self._steps = session.run(steps, self, search)
