@@ -288,7 +288,7 @@ class Finder:
         slices: Iterable[Matches] = self.matches_of(strands)
         if self.options.unique == IN_BOTH:
             slices = [in_query(strands, join_matches(slices))]  # type: ignore[arg-type]
-        return counts.plus(self.lines(emit, batch, strands, slices, rows))
+        return counts.add(self.lines(emit, batch, strands, slices, rows))
 
     def _find(self, strands: Strands, first: int, future: Future, emit: Emit) -> MemSummary:
         """Put the matches of strands from ``first`` on into a Future, for ``_rest``."""
@@ -305,7 +305,7 @@ class Finder:
         """Write the matches of Futures, after waiting for them, and the remaining header lines."""
         matches = [future.result() for future in futures]
         slices = [in_query(strands, join_matches(matches))] if futures else ()
-        return counts.plus(self.lines(emit, batch, strands, slices, rows))
+        return counts.add(self.lines(emit, batch, strands, slices, rows))
 
 
 @dataclass(frozen=True)

@@ -102,11 +102,7 @@ class ReadFinder:
     """
 
     def __init__(
-        self,
-        parts: Sequence[TextPart],
-        options: MapOptions,
-        hooks: Hooks = NO_HOOKS,
-        least: int = 0,
+        self, parts: Sequence[TextPart], options: MapOptions, hooks: Hooks = NO_HOOKS, least: int = 0
     ) -> None:
         self.parts, self.options, self.hooks, self._least = tuple(parts), options, hooks, least
         self.timed: Callable = hooks.clock.timed if hooks.clock else nullcontext

@@ -259,6 +259,13 @@ def _rank(matches, strata, spare, counts, total, best):
         total[r] = best[r] >> 2 if strata else n
 
 
+@inlined
+def n_of(occurrences, r):
+    """Return the number of occurrences of read r."""
+    lo, hi = occurrences.lo, occurrences.hi
+    return np.int64(hi[2 * r]) - np.int64(lo[2 * r]) + np.int64(hi[2 * r + 1]) - np.int64(lo[2 * r + 1])
+
+
 @by_type_or_this
 def has_candidates(candidates, r):
     """Return whether a read has any candidates."""

@@ -23,14 +23,11 @@ if TYPE_CHECKING:
 class Sums(RunCounts):
     """Base of dataclasses of numbers and arrays that add up; None where nothing is counted."""
 
-    def add(self, other: Self) -> None:
+    def add(self, other: Self) -> Self:
+        """Add another one and return self."""
         for item in fields(self):
             mine, more = getattr(self, item.name), getattr(other, item.name)
             setattr(self, item.name, more if mine is None else mine if more is None else mine + more)
-
-    def plus(self, other: Self) -> Self:
-        """Add another one and return self."""
-        self.add(other)
         return self
 
 

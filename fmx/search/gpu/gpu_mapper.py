@@ -40,7 +40,7 @@ from ...machines.gpu import memory_beside
 from ...machines.gpu_jobs import KernelReport, add_up
 from ..counts import COLUMNS, share_of
 from ..find import ReadFinder, least_bases, make_query, part_on_cpu
-from ..hits import ALL, Hits, all_keys, choose_of_read, eligible_of
+from ..hits import ALL, Hits, all_keys, choose_of_read, eligible_of, n_of
 from ..mapper import Mapper
 from ..mapping import NO_HOOKS, Hooks, MapOptions
 from ..summary import Summary
@@ -109,8 +109,7 @@ def count_kernel(batch, occurrences, rules, chosen, seen, report):
     last_times = n_times = forward = np.int64(0)
     hits = chosen.hits
     for r in range(thread_index(), hits.total.size, grid_size()):
-        lo, hi = occurrences.lo, occurrences.hi
-        total = np.int64(hi[2 * r]) - np.int64(lo[2 * r]) + np.int64(hi[2 * r + 1]) - np.int64(lo[2 * r + 1])
+        total = n_of(occurrences, r)
         eligible = eligible_of(total, rules.at_most)
         n = min(eligible, rules.limit)
         hits.total[r], hits.first[r] = total, n
@@ -130,7 +129,7 @@ def count_kernel(batch, occurrences, rules, chosen, seen, report):
                 last, n_alike = here, np.int64(0)
             n_alike += 1
             if eligible > 0:
-                forward += np.int64(hi[2 * r]) - np.int64(lo[2 * r])
+                forward += np.int64(occurrences.hi[2 * r]) - np.int64(occurrences.lo[2 * r])
                 here = class_of(eligible)
                 if here != last_times:
                     atomic_add(seen, N_CLASSES + last_times, n_times)

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...compiler.functions import inlined
 from ...compiler.sorting import InPlace
 from ...compiler.warp import INT64, cuda, grid_size, kernel, thread_index
 from ...index.reference import is_reverse, position_of_text_key
@@ -28,7 +27,7 @@ from ...input.spans import SpanBuffer
 from ...machines import gpu
 from ...machines.gpu import PinnedBuffers
 from ...machines.gpu_jobs import KernelReport, add_up
-from ..hits import Hits, Located, all_keys, choose_of_read, eligible_of
+from ..hits import Hits, Located, all_keys, choose_of_read, eligible_of, n_of
 from ..pairs import PairCandidates, ProperPairs, choose_pair, count_proper_of
 from ..summary import Summary
 from .gpu_mapper import ALONE, COUNTERS, HITS, KEYS, LOCATED, N_SUMS, N_THREADS, SUMS, ReadSteps, add_sums
@@ -64,13 +63,6 @@ def names_kernel(batches, report):
         if common < 0:
             report[PROBLEM] = 1
         one.name_length[i] = two.name_length[i] = max(common, 0)
-
-
-@inlined
-def n_of(occurrences, r):
-    """Return the number of occurrences of read r."""
-    lo, hi = occurrences.lo, occurrences.hi
-    return np.int64(hi[2 * r]) - lo[2 * r] + hi[2 * r + 1] - lo[2 * r + 1]
 
 
 @kernel
