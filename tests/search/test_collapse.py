@@ -19,7 +19,6 @@ from fmx.errors import InputError
 from fmx.index import fm_index
 from fmx.input import spans
 from fmx.input.reads import Trim, parse
-from fmx.machines.jobs import run_all
 from fmx.machines.progress import Progress
 from fmx.output.search_output import RecordOutput, SearchOutput
 from fmx.search import collapse
@@ -197,14 +196,6 @@ def test_spans_that_are_put_while_another_one_is_added_are_added_next():
     kept = collapse.Collection(16, memory, small=0)
     while left:
         kept.put(*left.pop(0))
-    assert records(kept, 5000) == together(reads)
-
-
-def test_what_threads_put_at_the_same_time_is_added_once_and_in_order():
-    reads = [(f"r{i}", random_letters(9, f"{i % 700}")) for i in range(2000)]
-    kept, found = collapse.Collection(8), batches(reads, 100)
-    run_all(kept.put, list(enumerate(found)), 8)
-    assert len(found) > 300
     assert records(kept, 5000) == together(reads)
 
 
