@@ -10,7 +10,7 @@ read, whichever worker parsed it. Bases are compared, not only hashes.
 import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -44,10 +44,6 @@ _LINE = 64  # bytes of a cache line
 # the span * 2^32 + number of the read in it.
 KEY, WEIGHT, START, LENGTH, NAME, ORDER = range(6)
 WIDTH, KEY_BITS = 6, 63
-
-
-# Spans that wait, by number: reads, their numbers by part, and where those of each part begin, and end.
-_Waiting: TypeAlias = "dict[int, tuple[ReadTable, np.ndarray, np.ndarray]]"
 
 
 class ReadTable(NamedTuple):
@@ -100,7 +96,8 @@ class Collection:
         self.total, self._n_threads, self._memory, self._small = 0, n_threads, memory, small
         n_parts = 1 << max((n_threads - 1).bit_length() - 1, 0)  # adding is less than half of the work
         self.parts = [_HashPart(number, self._check_memory) for number in range(n_parts)]
-        self._waiting: _Waiting = {}
+        # Spans by number: reads, their numbers by part, and where those of each part begin, and end.
+        self._waiting: dict[int, tuple[ReadTable, np.ndarray, np.ndarray]] = {}
 
     @property
     def n(self) -> int:
@@ -176,7 +173,7 @@ class _HashPart:
     def n_bytes(self) -> int:
         return self._slots.nbytes + sum(array.nbytes for array in self._kept)
 
-    def add(self, waiting: _Waiting, must_wait: bool) -> None:
+    def add(self, waiting: dict, must_wait: bool) -> None:
         """Add the reads of this part of the spans that are next, or leave them to a thread that is adding."""
         while len(self.marks) - 1 in waiting and self._lock.acquire(blocking=must_wait):
             try:

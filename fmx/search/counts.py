@@ -211,11 +211,6 @@ class Tally(OwnersCounter):
         """Reset all counts."""
         self._tables.idle.clear()
 
-    def add_table(self, table: np.ndarray) -> None:
-        """Add a table in the form of ``table``."""
-        with self.counting() as counts:
-            counts.table[:] += table
-
     def _count(self, occurrences: Iterable[Occurrences], weight: np.ndarray, total: np.ndarray) -> None:
         with self.counting() as counts:
             for each in occurrences:

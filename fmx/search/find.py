@@ -53,9 +53,12 @@ class TextPart(NamedTuple):
 def make_query(index: "FMIndex") -> Any:
     """Return the query for the method that an index was opened with."""
     if index.method == "sparse":
-        from .sparse import make_sparse
+        from ..index.sparse import bucket_bits
+        from .queries.sparse import Sparse
 
-        return make_sparse(index)
+        table, words, n = index.sparse, index.text_words, index.reference.n_text
+        assert table is not None
+        return Sparse(table, words, index.reference.blocks, n, bucket_bits(n, table.w))
     assert index.prefix is not None
     if index.method == "backward":
         from .queries.exact import make_exact

@@ -78,32 +78,23 @@ class WordBatch(NamedTuple):
 
 def compare_words(
     text: PartText, locator: Any, words: WordBatch, intervals: Intervals, n_matches: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the matches of words by their Intervals in a part: (pattern, key), int64[n], by read.
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the matches of words by their Intervals in a part: (pattern, key), int64[n], by read.
 
-    ``locator``: a SparseLocator locates occurrences by number before they are compared. ``n_matches`` are
-    collected at a time.
+    ``locator``: a SparseLocator locates occurrences by number before they are compared. Up to ``n_matches``
+    are yielded at a time.
     """
     if not isinstance(locator, Locator):
         size = intervals.hi - intervals.lo
         ends = np.cumsum(size)
         sa = FullSA(locator.locate(intervals.lo, size) - text.start)
         text, intervals = text._replace(sa=sa, layout=sa), Intervals(ends - size, ends)
-    pieces: list[tuple[np.ndarray, np.ndarray]] = []
-    done, scratch = np.zeros(2, np.int64), np.empty((2, _AHEAD), np.int64)
-    while done[0] < intervals.lo.size or not pieces:
+    done, scratch, is_more = np.zeros(2, np.int64), np.empty((2, _AHEAD), np.int64), True
+    while is_more:
         pattern, key = np.empty((2, n_matches), np.int64)
         n = _compare_words(text, words, intervals, done, (pattern, key), scratch)
-        pieces.append((pattern[:n], key[:n]))
-    return joined(pieces)
-
-
-def joined(pieces: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-    """Return (pattern, key) of all of ``pieces``, one after the other."""
-    if len(pieces) == 1:
-        return pieces[0]
-    pattern, key = (np.concatenate(columns) for columns in zip(*pieces, strict=True))
-    return pattern, key
+        yield pattern[:n], key[:n]
+        is_more = done[0] < intervals.lo.size
 
 
 @compiled
@@ -379,14 +370,16 @@ class NearFinder(ReadFinder):
             i, j = borders[a], borders[b]
             words = WordBatch(patterns, pieces, most, spelled.pattern[i:j], spelled.piece[i:j])
             with self.timed("locate"):
-                of_parts = [
-                    compare_words(
+                matches = [
+                    match
+                    for part, (each, locator) in zip(self.parts, results, strict=True)
+                    for match in compare_words(
                         part.text, locator, words, Intervals(each.lo[i:j], each.hi[i:j]), sizes.matches
                     )
-                    for part, (each, locator) in zip(self.parts, results, strict=True)
                 ]
-                pattern, key = joined(of_parts)
-                if len(of_parts) > 1:
+                columns = matches[0] if len(matches) == 1 else map(np.concatenate, zip(*matches, strict=True))
+                pattern, key = columns
+                if len(self.parts) > 1:
                     order = np.argsort(pattern >> 1, kind="stable")
                     pattern, key = pattern[order], key[order]
                 n = np.bincount((pattern >> 1) - span[0] - a, minlength=b - a)

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import compiled
 from ..errors import n_of
-from ..index.reference import place_of
 from ..input.chunks import literal_fasta
 from ..input.sets import n_changes
 from ..input.spans import read_chunks
@@ -64,19 +62,14 @@ def pairs_of_hits(
     waiting: list = []
     for chunk in read_chunks([literal_fasta(primers)]):
         for _, hits in mapper.hits_of(mapper.prepare(chunk)):
-            columns = np.empty(hits.position.size, np.int64), hits.reverse, n_changes(hits.changes)
-            _places(blocks, hits.position, columns[0])
+            block = np.searchsorted(blocks.text_start, hits.position, "right") - 1
+            start = hits.position - blocks.text_start[block] + blocks.contig_start[block]
+            place = blocks.contig[block] << CONTIG_BITS | start
+            columns = place, hits.reverse, n_changes(hits.changes)
             waiting += [PrimerHits(*(column[a:b] for column in columns)) for a, b in pairwise(hits.first)]
             while len(waiting) > 1:
                 yield waiting[0], waiting[1]
                 del waiting[:2]
-
-
-@compiled
-def _places(blocks, position, place):
-    for i in range(position.size):
-        in_contig = place_of(blocks, position[i])
-        place[i] = in_contig.contig << CONTIG_BITS | in_contig.position
 
 
 def products_of(

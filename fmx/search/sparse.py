@@ -16,7 +16,7 @@ from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, prefetch
 from ..compiler.simd import LANES
 from ..index.reference import text_key
-from ..index.sparse import ROOM, bucket_bits, bucket_of, canonical, position_in, smallest_kmers
+from ..index.sparse import ROOM, bucket_of, canonical, position_in, smallest_kmers
 from .hits import Locator, all_keys, first_key
 from .queries.sparse import (
     SMALL_BUCKET,
@@ -37,7 +37,6 @@ from .queries.sparse import (
 )
 
 if TYPE_CHECKING:
-    from ..index.fm_index import FMIndex
     from ..input.reads import Patterns
 
 
@@ -99,14 +98,6 @@ def _make_scratch(size: int) -> Scratch:
     anchor, best = np.zeros((2, size, N_ANCHOR), np.int64)
     rows, room = np.zeros((size, MOST_KEPT + 1), np.uint64), np.empty(ROOM, np.int32)
     return Scratch(read, window, anchor, best, n, rows, lo, hi, first, start, room, np.full(_RECENT, -1))
-
-
-def make_sparse(index: "FMIndex") -> Sparse:
-    """Return the query of an FMIndex."""
-    assert index.sparse is not None
-    assert index.text_words is not None
-    n_bits = bucket_bits(index.reference.n_text, index.sparse.w)
-    return Sparse(index.sparse, index.text_words, index.reference.blocks, index.reference.n_text, n_bits)
 
 
 def search(

@@ -263,7 +263,8 @@ class ReadSteps:
             are_hits = ((totals > 0) & (totals <= rules.at_most)).reshape(-1, n).any(axis=0)
         if self._tally:
             table = stream.pinned_array("table", self._n_sums, np.int64)[: self._n_sums]
-            self._tally.add_table(table.reshape(-1, COLUMNS))
+            with self._tally.counting() as counts:
+                counts.table[:] += table.reshape(-1, COLUMNS)
         return summary, records, are_hits
 
     def parse_on_device(
