@@ -5,7 +5,7 @@ import naive
 import numpy as np
 import pytest
 from cached import compiled
-from texts import TEXTS, numbered, random_letters, reads_of
+from texts import TEXTS, reads_of
 
 from fmx.compiler.sorting import N_DIGITS, ByDigits, InPlace, sort_keys
 from fmx.search.hits import ALL, SelectionPolicy
@@ -39,16 +39,6 @@ def test_drawn_hits_are_some_of_all_in_order_and_depend_on_the_seed(limit, opene
         assert len(hits) == len(set(hits)) == min(limit, len(every))
         assert set(hits) <= set(every)
         assert hits == sorted(hits)
-
-
-def test_draws_are_even(index_of):
-    """Of 12 equal places, each is drawn about as often (within 6 standard deviations)."""
-    unit, n = random_letters(25, "unit"), 3000
-    opened = cases.load(index_of(numbered([unit] * 12)), "verify")
-    found = cases.ask(opened, [unit] * n, policy=SelectionPolicy(1, seed=3)).hits
-    counts = np.bincount([hits[0][0] for hits in found], minlength=12)
-    assert counts.sum() == n
-    assert (abs(counts - n / 12) < 6 * (n / 12 * 11 / 12) ** 0.5).all()
 
 
 @compiled

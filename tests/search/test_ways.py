@@ -128,7 +128,7 @@ def test_reads_with_n_are_cut_in_the_cheapest_way(v, holes, lookups):
         assert chosen(patterns, v, lookups)[0] < least(patterns, ways, lookups) * 1.001
 
 
-# Lines of Python that planning takes: argv has pairs of a pattern and mismatches.
+# Lines of Python that planning takes: argv has triples of a table, a pattern and mismatches.
 _COUNT_STEPS = """
 import sys
 from test_ways import Lookups, near, sets, sets_of
@@ -144,36 +144,24 @@ for table, pattern, v in zip(sys.argv[1::3], sys.argv[2::3], sys.argv[3::3]):
     sys.settrace(None)
     print(n)
 """
+STEPS = {  # (table, form of a pattern, mismatches): growth of steps with four times the length
+    ("PLAIN", "N--", 1): 4, ("PLAIN", "-N-", 2): 4, ("PLAIN", "-NN", 2): 4, ("PLAIN", "N-N", 2): 4,
+    ("DEGENERATE", "RNB", 2): 16, ("DEGENERATE", "-R-", 1): 16,
+}  # fmt: skip
 
 
 def test_steps_to_plan_grow_with_the_length_of_reads_with_n_and_its_square_with_sets():
-    """From 45 to 180 symbols: linear for one or two N, wherever they are; quadratic for sets."""
-    cases_of, words = [], []
-    for table, limit, forms in (
-        ("PLAIN", 4, ["N--", "-N-", "-NN", "N-N"]),
-        ("DEGENERATE", 16, ["RNB", "-R-"]),
-    ):
-        for form, v in itertools.product(forms, (1, 2)):
-            if table == "PLAIN" and form.count("N") > v:
-                continue
-            for n in (15, 60):
-                pattern = "".join(
-                    letter * n if table != "PLAIN" else letter + "A" * (n - 1) for letter in form
-                )
-                words += [table, pattern.replace("-", "A"), str(v)]
-            cases_of.append((form, v, limit))
+    words = []
+    for (table, form, v), n in itertools.product(STEPS, (15, 60)):
+        parts = (x * n if table != "PLAIN" else x + "A" * (n - 1) for x in form)
+        words += [table, "".join(parts).replace("-", "A"), str(v)]
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(
-        [sys.executable, "-c", _COUNT_STEPS, *words],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    how = {"env": environment, "capture_output": True, "text": True, "check": True}
+    done = subprocess.run([sys.executable, "-c", _COUNT_STEPS, *words], **how)
     steps = list(map(int, done.stdout.split()))
-    for (form, v, limit), short, long in zip(cases_of, steps[::2], steps[1::2], strict=True):
-        assert 0 < long < 1.1 * limit * short, (form, v)
-        assert limit > 4 or long < 100 * 180, (form, v)
+    for (case, growth), short, long in zip(STEPS.items(), steps[::2], steps[1::2], strict=True):
+        assert 0 < long < 1.1 * growth * short, case
+        assert growth > 4 or long < 100 * 180, case
 
 
 @pytest.mark.parametrize("v", [0, 1, 2])

@@ -133,8 +133,8 @@ def order_of(query, patterns, r, anchor, row):
         ours = packed_key(patterns.words, first, left + depth, right - depth, False)
         n = ours & 63
         theirs = row_key(query.words, query.blocks, row, k, depth)
-        reach = min(theirs & 63, n)
-        theirs = (theirs >> (6 + 2 * (AT_ONCE - n))) << (6 + 2 * (AT_ONCE - n)) | reach
+        n_common = min(theirs & 63, n)
+        theirs = (theirs >> (6 + 2 * (AT_ONCE - n))) << (6 + 2 * (AT_ONCE - n)) | n_common
         if ours != theirs:
             return -1 if theirs < ours else 1
     return 0
