@@ -6,9 +6,9 @@ import itertools
 import cases
 import numpy as np
 import pytest
+from cached import compiled
 from conftest import LAYOUTS, WAYS
 from cover import covered
-from cached import compiled
 from texts import TEXTS, numbered, random_letters, reads_of
 
 from fmx.index import layouts
