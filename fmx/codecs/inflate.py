@@ -403,13 +403,16 @@ def _next_member(data, end, run, state):
     at += 8
     if 8 * at == end:
         return ENDED, State(8 * at, state.n, state.n)
-    start = _header_end(data, at)
+    start = header_end(data, at)
     return (REACHED if 0 < 8 * start < end else FAULT), State(8 * start, state.n, state.n)
 
 
-@inlined
-def _header_end(data, at):
-    """Return where the gzip header at ``at`` ends; -1 if there is none, or it is unusual or very long."""
+@compiled
+def header_end(data, at):
+    """Return where the gzip header at ``at`` ends; -1 if there is none, or it is unusual or very long.
+
+    ``data`` uint8[n]: SPARE bytes or more from there on.
+    """
     stop, flags = at + 400, data[at + 3]
     if data[at] != 0x1F or data[at + 1] != 0x8B or data[at + 2] != 8 or flags & 0xE7:
         return -1
@@ -420,12 +423,6 @@ def _header_end(data, at):
                 at += 1
             at += 1
     return at if at < stop else -1
-
-
-@compiled
-def header_end(data):
-    """Return where the gzip header that begins ``data`` (uint8[n], n >= SPARE) ends; -1 if there is none."""
-    return _header_end(data, 0)
 
 
 @compiled

@@ -88,7 +88,7 @@ def readers_of(file: "RegularFile", size: int) -> "Iterator[tuple[Range | Compre
     The last step waits until all ranges have begun.
     """
     head = file.bytes(HEAD, 0)
-    first = inflate.header_end(np.frombuffer(head + bytes(SPARE), np.uint8))
+    first = inflate.header_end(np.frombuffer(head + bytes(SPARE), np.uint8), 0)
     try:
         n = len(zlib.decompressobj(31).decompress(head)) if first > 0 else 0
     except zlib.error:
