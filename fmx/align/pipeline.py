@@ -15,7 +15,7 @@ from ..input.chunks import NEWLINE
 from ..machines.gpu import GpuSession
 from ..machines.pipeline import OrderedQueue, run
 from ..machines.places import Device, choose_place
-from ..machines.progress import Progress, RunCounts
+from ..machines.progress import Progress, RunCounts, TimedFile
 from ..output import PLAIN, Container, module_of
 from ..output.formats.matrix import SquareMatrix, square_piece
 from ..output.run import Run
@@ -110,7 +110,7 @@ def align(
         return writer.format(result._replace(h=job.totals(result, result.h)))
 
     with run.opened(output, head, container=container) as outputs:
-        sink = wall.written(outputs)
+        sink = TimedFile(outputs, wall)
         wall.turn_to("aligning")
         n_done, n_lines, start = 0, 0, time.monotonic()
         total = sum(job.n_pairs(*chunk) for chunk in chunks)

@@ -16,7 +16,7 @@ from ..input.chunks import literal_fasta
 from ..input.dna import is_ambiguous
 from ..input.streams import STANDARD
 from ..machines.places import is_large
-from ..machines.progress import Measurement
+from ..machines.progress import Measurement, TimedFile
 from ..output import PLAIN, module_of
 from ..output.formats import sam
 from ..output.hits import join_writers
@@ -198,8 +198,7 @@ class SearchJob(Job):
                     source = collection.spans(size, progress, *run.share_of(collection.n))
                 else:
                     source = run.plan(inputs)
-                sink = wall.written(outputs)
-                sink = measurement.timed(sink) if measurement else sink
+                sink = TimedFile(outputs, wall, measurement)
                 with wall.spending("mapping"):
                     summary = map_spans(mapper, source, writer, sink, progress)
                 summary.wording = wording

@@ -6,9 +6,8 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from numbers import Integral
 from threading import Lock
 from typing import Any, ClassVar, Protocol
@@ -42,17 +41,6 @@ class Clock:
         start = time.perf_counter()
         yield
         self.add(stage, time.perf_counter() - start)
-
-
-class TimedFile:
-    """A file that is written to within the context that ``timed()`` returns."""
-
-    def __init__(self, file: Writable, timed: Callable[[], AbstractContextManager]) -> None:
-        self._file, self._timed = file, timed
-
-    def write(self, piece: Any) -> None:
-        with self._timed():
-            self._file.write(piece)
 
 
 # The wall time of a command from its start, by stage.
@@ -100,10 +88,6 @@ class Wall:
         self.turn_to(self._stage)
         self._is_over = True
         return sum(self.spent.values())
-
-    def written(self, sink: Writable) -> TimedFile:
-        """Wrap a file so that writing to it counts as the stage "writing"."""
-        return TimedFile(sink, partial(self.spending, "writing"))
 
     def in_words(self) -> str:
         """Describe the total and what it was spent on."""
@@ -163,10 +147,6 @@ class Measurement:
         for clock in self._clocks.values():
             clock.seconds.clear()
 
-    def timed(self, sink: Writable) -> TimedFile:
-        """Wrap a file so that its writes are timed as the stage "write"."""
-        return TimedFile(sink, partial(self.clock.timed, "write"))
-
     def facts(self, places: Sequence[str], summary: Any, more: Mapping[str, Any] | None = None) -> dict:
         """Return all facts of the run: ``places`` of work, those of its ``summary``, and ``more``."""
         wall = self._wall.over()
@@ -184,6 +164,17 @@ class Measurement:
             },
         }
         return self._report.facts({**known, **(more or {})})
+
+
+class TimedFile:
+    """A file whose writes are the stage "writing" of a Wall, and "write" of a Measurement."""
+
+    def __init__(self, file: Writable, wall: Wall, measurement: Measurement | None = None) -> None:
+        self._file, self._wall, self._clock = file, wall, measurement.clock if measurement else Clock()
+
+    def write(self, piece: Any) -> None:
+        with self._wall.spending("writing"), self._clock.timed("write"):
+            self._file.write(piece)
 
 
 # Messages and progress on standard error: on a terminal one line that is replaced, elsewhere a line per

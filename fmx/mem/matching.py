@@ -21,7 +21,7 @@ from ..machines.gpu import GpuSession
 from ..machines.jobs import cuts
 from ..machines.pipeline import Emit, Parts, add_up, run_ordered
 from ..machines.places import Device
-from ..machines.progress import Measurement, Progress, Writable
+from ..machines.progress import Measurement, Progress, TimedFile, Writable
 from ..output import module_of
 from ..output.formats import sam
 from ..output.run import Run
@@ -368,9 +368,8 @@ def prepare(
             share = InputShare(paths if run.is_whole else ())
             source = run.plan(InputRange(paths, finder.task_size, options.n_threads, share=share))
             progress.follow(share)
-            sink = wall.written(outputs)
             with wall.spending("matching"):
-                summary = find_all(finder, source, measurement.timed(sink) if measurement else sink, progress)
+                summary = find_all(finder, source, TimedFile(outputs, wall, measurement), progress)
             wall.turn_to("writing")
 
             def facts() -> dict:

@@ -24,7 +24,7 @@ from texts import numbered, random_letters
 from fmx.compiler import object_cache
 from fmx.index import fasta
 from fmx.input import ALL, InputShare, spans
-from fmx.machines.progress import Progress, Wall, meter
+from fmx.machines.progress import Progress, TimedFile, Wall, meter
 from fmx.system import started
 
 READS = cases.fastq([(f"r{i}", "ACGT" * 9) for i in range(500)])
@@ -192,7 +192,7 @@ def test_what_time_is_spent_on_adds_up_to_all_of_it(now):
     object_cache._seconds[0] += 4
     with wall.spending("mapping"):
         now[0] += 1
-        wall.written(Slow()).write(b"x")
+        TimedFile(Slow(), wall).write(b"x")
     now[0] += 0.04
     assert wall.over() == pytest.approx(7.81)
     now[0] += 60
