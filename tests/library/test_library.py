@@ -10,13 +10,14 @@ from pathlib import Path
 
 import cases
 import naive
+import naive_pairs
 import numpy as np
 import pytest
 from conftest import ROOT
 from cover import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from texts import TEXTS, reads_of
+from texts import TEXTS, numbered, random_letters, reads_of
 
 import fmx
 from fmx import limits
@@ -175,6 +176,69 @@ def test_draws_are_those_of_a_file_with_the_same_names(opened, tmp_path):
         wanted = opened.search(tmp_path / "r.fq", seed=seed).tolist()
         assert opened.search(READS, seed=seed).tolist() == wanted
         assert opened.search(dict(records), seed=seed).tolist() == wanted
+
+
+# Pairs are those of the oracle, from files, lists and dicts, on any number of threads.
+
+LETTERS = random_letters(400, "pairs of the library")
+PAIRED = numbered([LETTERS + LETTERS[50:200], LETTERS[100:300]])
+ONE = [LETTERS[i : i + 20] for i in range(0, 120, 10)]
+TWO = [LETTERS[i : i + 15] for i in range(60, 180, 10)]
+
+
+@pytest.fixture
+def paired(index_of):
+    return fmx.open(index_of(PAIRED), threads=2)
+
+
+def expected_pairs(one, two, limit=None, **rule) -> list:
+    rows = []
+    for i, mates in enumerate(zip(one, two, strict=True)):
+        every = naive_pairs.proper_pairs(PAIRED, *mates, **rule)
+        for a, b, insert in every[:limit]:
+            rows.append((i, a[0], a[1], b[1], a[2] == 1, b[2] == 1, abs(insert), len(every)))
+    return rows
+
+
+def test_proper_pairs(paired, tmp_path):
+    two = [*map(naive.reverse_complement, TWO)]
+    names = [f"p{i}" for i in range(len(ONE))]
+    for i, mates in ((1, ONE), (2, two)):
+        records = [(f"{name}/{i}", read) for name, read in zip(names, mates, strict=True)]
+        (tmp_path / f"{i}.fq").write_bytes(cases.fastq(records))
+    wanted = expected_pairs(ONE, two)
+    assert len({row[0] for row in wanted}) < len(wanted)
+    dicts = dict(zip(names, ONE, strict=True)), dict(zip(names, two, strict=True))
+    for one, other in ((tmp_path / "1.fq", tmp_path / "2.fq"), dicts):
+        found = paired.search_pairs(one, other, k=None)
+        assert found.dtype == fmx.PROPER_PAIR
+        assert found.tolist() == wanted
+        assert list(found.names["pair"]) == names
+    for other, options, rule in (
+        (two, {}, {"limit": 1}), (TWO, {"k": None, "orientation": "ff"}, {"orientation": "ff"}),
+        (two, {"k": None, "min_insert": 70, "max_insert": 80}, {"least": 70, "most": 80}),
+    ):  # fmt: skip
+        assert paired.search_pairs(ONE, other, **options).tolist() == expected_pairs(ONE, other, **rule)
+    assert paired.search_pairs([], []).tolist() == []
+
+
+@pytest.mark.parametrize("strata", [False, True])
+def test_proper_pairs_with_mismatches(strata, paired):
+    one = [read[:5] + "A" + read[6:] for read in ONE]
+    two = [read[:9] + "G" + read[10:] for read in map(naive.reverse_complement, TWO)]
+    found = paired.search_pairs(one, two, k=None, mismatches=2, strata=strata)
+    assert found.dtype == fmx.NEAR_PROPER_PAIR
+    rows = expected_pairs(one, two, mismatches=2, strata=strata)
+    assert [row[:8] for row in found.tolist()] == rows
+    for name, reads in (("1", one), ("2", two)):
+        hits = [(row["contig"], row[f"position{name}"], int(row[f"reverse{name}"])) for row in found]
+        assert found[f"mismatches{name}"].tolist() == [
+            naive_pairs.compared(PAIRED, reads[pair], hit)[0]
+            for pair, hit in zip(found["pair"], hits, strict=True)
+        ]
+    assert set(found["mismatches1"].tolist()) == set(found["mismatches2"].tolist()) == {0, 1}
+    with pytest.raises(ValueError, match=r"^strata must be False without mismatches"):
+        paired.search_pairs(one, two, strata=True)
 
 
 # Wrong arguments: one TypeError or ValueError that names the argument.
