@@ -1,6 +1,7 @@
 """Fixtures: every layout and query there is; indexes; the command line; real data and peers."""
 
 import contextlib
+import gc
 import io
 import os
 import random
@@ -112,6 +113,7 @@ def pytest_collection_finish(session):
             i.nodeid for i in session.items if i.get_closest_marker("xdist_group") and "@" not in i.nodeid
         ]
         assert not lost, f"pytest-xdist and pytest do not fit: no groups of {len(lost)} tests, as {lost[0]}"
+    gc.freeze()  # the garbage collector need not look at half a million objects of modules and tests
 
 
 def missing(what: str):
