@@ -29,6 +29,12 @@ def gpu():
     return session.run(Inflater), session.stream(timed=False)
 
 
+def framed(body, data, size=None) -> bytes:
+    """A block of BGZF of a deflate stream."""
+    head = bytes.fromhex("1f8b08040000000000ff060042430200") + (len(body) + 25).to_bytes(2, "little")
+    return head + body + zlib.crc32(data).to_bytes(4, "little") + (size or len(data)).to_bytes(4, "little")
+
+
 def block_of(data, level, strategy, flush=None) -> bytes:
     """A block of BGZF; ``flush``: after how many bytes blocks of deflate end."""
     packer = zlib.compressobj(level, zlib.DEFLATED, -15, 8, strategy)
@@ -36,9 +42,7 @@ def block_of(data, level, strategy, flush=None) -> bytes:
     for start in range(0, len(data), flush or len(data) + 1):
         body += packer.compress(data[start : start + (flush or len(data))])
         body += packer.flush(zlib.Z_FULL_FLUSH) if flush else b""
-    body += packer.flush()
-    head = bytes.fromhex("1f8b08040000000000ff060042430200") + (len(body) + 25).to_bytes(2, "little")
-    return head + body + zlib.crc32(data).to_bytes(4, "little") + len(data).to_bytes(4, "little")
+    return framed(body + packer.flush(), data)
 
 
 def inflated(gpu, blocks):
@@ -101,12 +105,9 @@ def test_damage_is_noticed_and_stays_within_its_block(gpu):
     assert inflated(gpu, [whole] * 2) == (data * 2, False)
 
 
-@pytest.mark.parametrize("change", [{"size": 119}, {"size": 121}, {"body": -1}, {"body": 1}])
-def test_lengths_must_be_right(change, gpu):
+def test_lengths_must_be_right(gpu):
     data = LETTERS[:120]
-    body = zlib.compressobj(9, zlib.DEFLATED, -15)
-    body = body.compress(data) + body.flush()
-    body = body[: change["body"]] if change.get("body") == -1 else body + b"\0" * change.get("body", 0)
-    head = bytes.fromhex("1f8b08040000000000ff060042430200") + (len(body) + 25).to_bytes(2, "little")
-    tail = zlib.crc32(data).to_bytes(4, "little") + change.get("size", 120).to_bytes(4, "little")
-    assert inflated(gpu, [head + body + tail])[1]
+    body = zlib.compress(data, 9, -15)
+    for changed, size in ((body, 119), (body, 121), (body[:-1], 120), (body + b"\0", 120)):
+        assert inflated(gpu, [framed(changed, data, size)])[1]
+    assert inflated(gpu, [framed(body, data)]) == (data, False)
