@@ -73,13 +73,8 @@ def names_of(fastq) -> list:
         return [line[1:].split()[0] for i, line in enumerate(file) if i % 4 == 0]
 
 
-def first_by_day(values) -> list:
-    """Parameters: the first one for ``make test``, the others for ``make nightly``."""
-    return [values[0], *map(nightly, values[1:])]
-
-
 @pytest.mark.xdist_group("yeast")
-@pytest.mark.parametrize("name", first_by_day(YEAST_READS))
+@pytest.mark.parametrize("name", [YEAST_READS[0], *map(nightly, YEAST_READS[1:])])
 def test_all_hits_of_yeast_reads_are_those_of_bowtie(name, yeast, bowtie_hits, data):
     reads = data(f"{name}.fastq.gz")
     names = names_of(reads)
