@@ -298,26 +298,18 @@ def _put(pieces, i, j, symbols, changed, n_changed):
 
 
 @inlined
-def n_plain_words(width, n):
-    """Return the number of words with exactly n (0 to 2) of ``width`` symbols changed."""
-    return np.int64(1) if n == 0 else 3 * width if n == 1 else 9 * width * (width - 1) // 2
-
-
-@inlined
 def _n_words(sets, i, piece):
     """Return the exact number of words of a piece."""
+    zero, one, two, width = np.int64(1), np.int64(0), np.int64(0), piece[OUTER] - piece[INNER]
     if is_plain(sets, i):
-        n = np.int64(0)
-        for changed in range(piece[LEAST], piece[MOST_CHANGED] + 1):
-            n += n_plain_words(piece[OUTER] - piece[INNER], changed)
-        return n
-    zero, one, two = np.int64(1), np.int64(0), np.int64(0)
-    for j in range(piece[START], piece[START] + piece[LENGTH]):
-        bases = popcount(np.uint64(set_at(sets, i, j)))
-        others = 4 - bases if piece[INNER] <= j < piece[OUTER] else 0
-        two = two * bases + one * others
-        one = one * bases + zero * others
-        zero *= bases
+        one, two = 3 * width, 9 * width * (width - 1) // 2
+    else:
+        for j in range(piece[START], piece[START] + piece[LENGTH]):
+            bases = popcount(np.uint64(set_at(sets, i, j)))
+            others = 4 - bases if piece[INNER] <= j < piece[OUTER] else 0
+            two = two * bases + one * others
+            one = one * bases + zero * others
+            zero *= bases
     n = np.int64(0)
     for changed in range(piece[LEAST], piece[MOST_CHANGED] + 1):
         n += zero if changed == 0 else one if changed == 1 else two
