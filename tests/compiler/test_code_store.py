@@ -155,14 +155,9 @@ def store(tmp_path, code_in):
     return tmp_path / "code"
 
 
-def only_file(folder) -> Path:
-    (path,) = folder.iterdir()
-    return path
-
-
 def test_every_damage_of_a_file_is_noticed(store):
     object_cache.load_or_make("fmx.f i8", lambda: CODE)
-    path = only_file(store)
+    (path,) = store.iterdir()
     whole = path.read_bytes()
     for i in range(len(whole)):
         edited = whole[:i] + bytes([whole[i] ^ 1]) + whole[i + 1 :]
