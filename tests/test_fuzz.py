@@ -14,7 +14,7 @@ from fuzz.session import KINDS, Session
 
 FEW = {
     "reads": 80, "reference": 12, "packed": 25, "damaged": 35, "arguments": 30, "pairs": 10, "shards": 15,
-    "offtargets": 6,
+    "offtargets": 6, "alignments": 8, "collapse": 6,
 }  # fmt: skip
 MANY = {kind: 6 * n for kind, n in FEW.items()} | {"code": 2}
 
@@ -24,7 +24,7 @@ def test_the_first_cases_find_nothing(cases, tmp_path):
     with Session(tmp_path) as session:
         session.run_first(cases, seed=1)
         assert not session.found, session.report()
-    for kind in cases.keys() - {"code", "offtargets"}:
+    for kind in cases.keys() - {"code", "offtargets", "collapse"}:
         assert all(session.counts[kind, code] for code in (0, 1)), session.report()
 
 
