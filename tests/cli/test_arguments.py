@@ -87,12 +87,6 @@ def test_an_empty_name_among_layouts_is_refused(name, home, command):
     refused(command("search", "r.fq", "--layout", name), "--layout", "empty")
 
 
-def test_an_engine_that_does_not_exist_is_refused(home, command):
-    refused(command("search", "r.fq", "--engine", "warp"), "--engine: 'warp' is not one of cpu, cuda, auto")
-    for name in ("gpu", "GPU", "Cuda"):
-        refused(command("search", "r.fq", "--engine", name), "did you mean cuda?")
-
-
 def test_an_empty_variable_names_no_index(home, command, monkeypatch):
     monkeypatch.setenv("FMX_INDEX", "")
     assert command("search", "r.fq").code == 0
@@ -166,7 +160,3 @@ def test_names_of_files_that_are_no_utf8(home, command, peer):
     run("mem", *on_index, "--format", "sam", "-o", f"matches{ODD}.sam")
     run("locate", *on_index, "-o", f"matches{ODD}.tsv")
     run("pairwise", f"{ODD}.fa", "-o", f"pairs{ODD}")
-
-
-def test_patterns_that_are_no_utf8_are_one_line(home, command):
-    refused(command("locate", "-p", "AC\udcff"), r"\xff")

@@ -9,7 +9,7 @@ import cases
 import pytest
 from conftest import ROOT
 from output_of import bgzf
-from texts import TEXTS, random_letters, reads_of
+from texts import TEXTS, reads_of
 
 import fmx
 
@@ -90,19 +90,6 @@ def test_references_are_accepted_as(name, how, expected, folder, command):
     assert result.records == expected
 
 
-def test_very_long_lines(folder, command):
-    genome = random_letters(9_000_000, "long line")
-    (folder / "ref.fa").write_bytes(b">x " + b"y" * 100_000 + b"\n" + genome.encode() + b"\n")
-    assert command("index", "-q", "ref.fa").code == 0
-    read = genome[4_000_000:7_000_000]  # longer than a chunk
-    (folder / "r.fq").write_bytes(cases.fastq([("a", genome[:30]), ("b", read), ("c", genome[-50:])]))
-    records = command("search", "-q", "r.fq").records
-    assert [record[:4] for record in records] == [
-        ["a", "0", "x", "1"], ["b", "0", "x", "4000001"], ["c", "0", "x", "8999951"]
-    ]  # fmt: skip
-    assert records[1][9] == read
-
-
 def test_several_files_are_mapped_in_order(expected, folder, index_of, command):
     border = FASTQ.index(b"@r60\n")
     (folder / "a.fq").write_bytes(FASTQ[:border].rstrip(b"\n"))
@@ -112,23 +99,6 @@ def test_several_files_are_mapped_in_order(expected, folder, index_of, command):
     assert result.records == expected
     result = command("search", "-q", "-a", "-x", index_of(CONTIGS), "a.fq", "-", stdin=FASTQ[border:])
     assert result.records == expected
-
-
-def test_messages_go_to_stderr_and_quiet_silences_them(folder, command):
-    (folder / "ref.fa").write_bytes(FASTA)
-    (folder / "r.fq").write_bytes(FASTQ)
-    (folder / "a b").mkdir()
-    result = command("index", "ref.fa", "-o", "a b/ref.fmx")
-    assert result.out == b""
-    assert "wrote a b/ref.fmx; inspect it with: fmx inspect 'a b/ref.fmx'\n" in result.err
-    for stage in (
-        "reading the reference",
-        "building the suffix array",
-        "building the default layout bvsfm-k2-d96",
-    ):
-        assert f"fmx: {stage}: " in result.err
-    assert f"{len(READS)} reads: " in command("search", "-x", "a b/ref.fmx", "r.fq").err
-    assert command("search", "-x", "a b/ref.fmx", "-q", "r.fq").err == ""
 
 
 def test_version(command):

@@ -9,22 +9,13 @@ READS = f"@{LONG}a\nGATTACA\n+\nIIIIIII\n"
 COMMANDS = {
     "mates of other names": "search -x ref.fmx -1 one.fq -2 two.fq --format tsv",
     "contigs of one name": "index twice.fa -o new.fmx",
-    "a contig of no name for SAM": "index odd.fa -o new.fmx",
     "a library of one id": "count -l twice.csv one.fq",
-    "a library of no letters": "count -l odd.csv one.fq",
     "a library of a long header": "count -l header.csv one.fq",
     "a table of groups": "index ref.fa --groups groups.tsv -o new.fmx",
-    "a table of primers": "locate -x ref.fmx --pairs primers.tsv",
     "a pattern": f"locate -x ref.fmx -p ACGT-{LONG}",
-    "a choice": f"search -x ref.fmx --method {LONG} one.fq",
-    "a number": f"search -x ref.fmx -k {'9' * 100_000} one.fq",
     "an option": f"search -x ref.fmx --{LONG} one.fq",
-    "a command": LONG,
     "a read group": f"search -x ref.fmx --rg @RG\\tID:a\\t{LONG} one.fq",
     "a path": f"search -x ref.fmx {LONG}",
-    "an index": f"search -x {LONG} one.fq",
-    "an output": f"search -x ref.fmx one.fq -o {LONG}",
-    "a layout": f"index ref.fa --layout {LONG} -o new.fmx",
 }
 
 
@@ -35,12 +26,9 @@ def files(folder, command):
         "one.fq": READS,
         "two.fq": READS.replace("a\n", "b\n", 1),
         "twice.fa": f">{LONG}\nACGT\n>{LONG}\nACGT\n",
-        "odd.fa": f">*{LONG}\nACGT\n",
         "twice.csv": f"{LONG},GATTACAGATTACA,g\n{LONG},CATTAGACATTAGA,g\n",
-        "odd.csv": f"a,GATTACA!{LONG},g\n",
         "header.csv": f"{LONG},{LONG}1\nGATTACAGATTACA,a\n",
         "groups.tsv": f"chr1\t{LONG}\n{LONG}\tb\nchr1\t{LONG}c\n",
-        "primers.tsv": f"{LONG}\tGATTACA\tACGT!{LONG}\n",
     }.items():
         (folder / name).write_text(text)
     assert command("index", "ref.fa").code == 0

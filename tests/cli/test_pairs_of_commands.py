@@ -152,13 +152,6 @@ def known(text) -> list:
     return found
 
 
-def test_other_formats_hold_a_line_for_each_mate(there, command):
-    found = [record for record in command(*PAIRED, "-a").records if not int(record[1]) & 4]
-    places = [(record[2], int(record[3]) - 1) for record in found]
-    lines = command(*PAIRED, "-a", "--format", "bed").out.decode().splitlines()
-    assert [(line.split("\t")[0], int(line.split("\t")[1])) for line in lines] == places
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -207,11 +200,3 @@ def test_mates_or_a_reference_as_single_reads_are_warned_of(files, words, there,
     assert done.code == 0
     lines = [line for line in done.err.splitlines() if "warning" in line]
     assert [words in line for line in lines] == [True] * bool(words)
-
-
-def test_records_of_one_line_are_no_mates(folder):
-    from fmx.input.chunks import advice
-
-    (folder / "odd.fa").write_bytes(b">a\n>b\n>c")
-    (folder / "odder.fa").write_bytes(b">a>b\n>c>\n>\n>")
-    assert advice(["odd.fa", "odder.fa"]) == ""

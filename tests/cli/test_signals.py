@@ -127,12 +127,6 @@ def test_an_interrupt_is_not_lost_in_a_library(work, code):
     assert (done.returncode, done.stderr, done.stdout) == (code, b"", b"")
 
 
-def test_what_was_printed_appears_although_the_process_ends_at_once():
-    program = "from fmx import system; system.run_with_signals(lambda: print('last', end='') or 3)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
-    assert (done.returncode, done.stderr, done.stdout) == (3, b"", b"last")
-
-
 WAITING = {
     "search": ["search", "-q", "-x", "ref.fmx", "-t", 2, "-o", "out"],
     "search both": ["search", "-q", "-x", "ref.fmx", "-t", 2, "-o", "out", "-2", "r.fq", "-1"],

@@ -12,8 +12,6 @@ import pytest
 from cover import covered
 from texts import numbered, random_letters
 
-from fmx.errors import n_of, shown
-
 GENOME = numbered([random_letters(700, "g1")])
 READS = cases.fastq([(f"r{i}", GENOME[0][1][7 * i : 7 * i + 30]) for i in range(50)])
 MAIN = [sys.executable, "-m", "fmx"]
@@ -126,18 +124,6 @@ CLEAR = "\r\x1b[K"  # ours, before a message that takes the place of progress
 SEEN = r"a\x1b[31m\n\r\x07\x9b2J\u202e\u200b\xff.fq"
 
 
-def test_what_cannot_be_seen_is_escaped():
-    assert shown(ODD) == SEEN
-    assert shown("plain, é and 日本.fq") == "plain, é and 日本.fq"
-    assert shown("\ud800\u2028\x00\U000e0041") == r"\ud800\u2028\x00\U000e0041"
-
-
-def test_one_thing_is_no_plural():
-    told = [n_of(n, "read") for n in (0, 1, 2, 1500)]
-    assert told == ["0 reads", "1 read", "2 reads", "1,500 reads"]
-    assert [n_of(n, "query", "queries") for n in (1, 2)] == ["1 query", "2 queries"]
-
-
 def on_terminal(*arguments, **options):
     """Exit code and what a terminal is sent of a command whose stdout and stderr are that terminal."""
     ours, theirs = pty.openpty()
@@ -221,9 +207,3 @@ def test_what_is_no_text_is_not_written_to_a_terminal(arguments, kind, shards):
     assert said.isascii()
     done = subprocess.run([*MAIN, *arguments.split(), "-q"], capture_output=True, check=True)
     assert done.stdout[:4] in (b"\x1f\x8b\x08\x04", b"CRAM", b"PAR1")
-
-
-def test_text_is_written_to_a_terminal(shards):
-    for arguments in ("search -q -x ref.fmx r.fq", "locate -q -x ref.fmx -p ACGT -o /dev/stdout"):
-        code, said = on_terminal(*arguments.split())
-        assert (code, "ACGT" in said) == (0, True)

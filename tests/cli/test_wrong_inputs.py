@@ -14,7 +14,6 @@ from fmx.errors import shown
 
 CONTIGS = numbered([random_letters(400, "naming")])
 PATTERNS = numbered([random_letters(3000, "patterns"), "ACGTACGT"])
-LONG = PATTERNS[0][1][100:2600]
 PROTEIN = "MKTAYIAKQRQISFVKSHFSRQLEERLGLIEVQAPILSRVGDGTQDNLSGAEKAVQVKVKALPDAQFEVVHSLAKWKRQ"
 BUILD = "build one with 'fmx index REFERENCE.fa"
 
@@ -83,29 +82,6 @@ def test_inspect_shows_several_indexes(home, command):
     assert [each["path"] for each in listed] == ["yeast.fmx", "two.fmx"]
 
 
-def test_patterns_are_called_so(home, command):
-    (home / "p.fa").write_bytes(b">p\nACG\n>q\nGATTACAGATTACA\n")
-    said = command("locate", "-x", "yeast", "p.fa").err
-    assert "fmx: 2 patterns: " in said
-    assert " patterns/s" in said
-    assert "read" not in said.replace("reading", "").replace("thread", "")
-    (home / "none.fa").write_bytes(b"")
-    assert "warning: no patterns in none.fa" in command("locate", "-x", "yeast", "none.fa").err
-    assert "fmx: 1 read: " in command("search", "-x", "yeast", "r.fq").err
-
-
-@pytest.mark.parametrize(("one", "two"), [("/1", "/2"), (".1", ".2")])
-def test_swapped_mates_are_told(one, two, home, command):
-    letters = CONTIGS[0][1]
-    (home / "R1.fq").write_bytes(cases.fastq([(f"r{one}", letters[:40])]))
-    (home / "R2.fq").write_bytes(cases.fastq([(f"r{two}", letters[50:90])]))
-    assert complaint(command("search", "-q", "-x", "yeast", "-1", "R2.fq", "-2", "R1.fq")) == (
-        f"fmx: error: R1.fq: record 1: its name is r{one}, but that of its mate in R2.fq is r{two}: "
-        "first and second mates are swapped: exchange them"
-    )
-    assert command("search", "-q", "-x", "yeast", "-1", "R1.fq", "-2", "R2.fq").code == 0
-
-
 def test_mates_swapped_by_their_headers_are_warned_of(home, command):
     letters = CONTIGS[0][1]
     (home / "R1.fq").write_bytes(cases.fastq([("r 1:N:0:ACGT", letters[:40])]))
@@ -121,20 +97,6 @@ def test_mates_swapped_by_their_headers_are_warned_of(home, command):
 
 
 # Patterns of fmx locate.
-
-
-@pytest.mark.parametrize("length", [254, 255, 2500])
-def test_long_patterns_are_their_own_names_where_sam_is_not_written(length, folder, index_of, command):
-    pattern, index = LONG[:length], index_of(PATTERNS)
-    place = f"{PATTERNS[0][0]}\t100\t{100 + length}"
-    result = command("locate", "-q", "-x", index, "-p", pattern)
-    assert (result.code, result.err) == (0, "")
-    assert result.out.decode().splitlines()[1:] == [f"{pattern}\t{place}\t+\t1"]
-    result = command("locate", "-q", "-x", index, "-p", pattern, "--format", "bed")
-    assert result.out.decode() == f"{place}\t{pattern}\t0\t+\n"
-    result = command("locate", "-q", "-x", index, "-p", pattern, "--format", "sam")
-    assert result.code == (length > 254)
-    assert ("record 1: its name is longer than 254 characters" in result.err) == (length > 254)
 
 
 @pytest.mark.parametrize(
@@ -216,13 +178,3 @@ def test_an_index_of_another_reference_is_not_replaced_without_a_word(folder, co
         assert "fmx: replaced x.fmx; " in command("index", "a.fa", "-o", "x.fmx", *more).err
     said = command("index", "b.fa", "-o", "x.fmx").err
     assert "fmx: replaced x.fmx, the index of another reference (1 contig, 3,000 bases); inspect" in said
-
-
-def test_inspect_counts_the_indexed_bases(folder, command):
-    (folder / "x.fa").write_bytes(cases.fasta([("a", "ACGTTGCA" * 9 + "NNN" + "ACCA" * 5)]))
-    assert command("index", "-q", "x.fa").code == 0
-    lines = command("inspect", "x.fmx").out.decode().splitlines()
-    assert (
-        "  indexed        92 bases (A, C, G and T) in 2 blocks; 94 symbols, counting one separator per block"
-        in lines
-    )
