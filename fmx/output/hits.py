@@ -38,7 +38,6 @@ class BatchWriter:
     ``made_on_gpu``; ``reads_files``: those for unchanged reads (files.py); ``comments``: whether
     reads have SAM tags to be copied; ``refusals``: why GPUs do not compress the records, although they
     should, as sentences; ``of_files``: the writers of reads by path, if they differ.
-    tests/output/test_writer_protocol.py tests all writers.
     """
 
     on_gpu = comments = False

@@ -6,7 +6,7 @@ import pytest
 import synthetic
 from ptx import check_lean, code_of
 
-from fmx.index import bwt, layouts, positions, reference, suffix_array, tables
+from fmx.index import bwt, layouts, positions, suffix_array, tables
 from fmx.index.layouts import cofi, entries
 from fmx.input import dna
 from fmx.input.reads import Patterns
@@ -16,7 +16,6 @@ pytest.importorskip("numba_cuda", reason="pip install '.[cuda]'")
 BYTES, ROWS, WORDS, NUMBERS = (np.zeros(2, kind) for kind in (np.uint8, np.uint32, np.uint64, np.int64))
 TABLE, ZERO, KEY = np.zeros((2, 4), np.int64), np.int64(0), np.uint64(0)
 PATTERNS = Patterns(WORDS, NUMBERS, NUMBERS)
-BLOCKS = reference.Blocks(NUMBERS, NUMBERS, NUMBERS, NUMBERS, NUMBERS, 6)
 CHOICES = (
     suffix_array.InRange(WORDS, KEY, KEY),
     suffix_array.Tied(WORDS, ZERO, ROWS),
@@ -55,16 +54,3 @@ def test_code_of_every_job(job):
     from fmx.machines.gpu_jobs import do_kernel
 
     check_lean(code_of(do_kernel, (job, ZERO, ZERO), (8, 0)))
-
-
-def test_every_job_is_compiled_here():
-    """All NamedTuples that ``do`` or ``choose`` know."""
-    known = {type(job) for job in JOBS} | {type(choice) for choice in CHOICES}
-    assert all(jobs.do.knows(job) for job in JOBS)
-    assert all(jobs.choose.knows(choice) for choice in CHOICES)
-    modules = (bwt, dna, entries, tables, positions, jobs, synthetic, cofi, suffix_array)
-    for module in modules:
-        for value in vars(module).values():
-            if isinstance(value, type) and issubclass(value, tuple) and value.__module__ == module.__name__:
-                example = value.__new__(value, *[None] * len(value._fields))
-                assert value in known or not (jobs.do.knows(example) or jobs.choose.knows(example)), value

@@ -122,7 +122,6 @@ def test_a_table_may_have_names_of_columns_and_lines_of_others():
     [
         (["two.fna.xz", "./two.fna.xz", "-o", "x.fmx"], 1, "contig x is also in two.fna.xz"),
         (["two.fna.xz", "two.fna.xz", "-o", "x.fmx"], 1, "two.fna.xz: the file is given twice"),
-        (["two.fna.xz", "strain.one.fa"], 2, "several references need -o NAME"),
         (["--add", "a.fmx", "b.fmx", "--groups", "groups.tsv"], 2, "--add needs one index and --layout"),
         (["--add", "a.fmx", "--prefix-names", "--groups", "groups.tsv"], 2, "or --prefix-names"),
     ],

@@ -250,24 +250,6 @@ def test_nothing_is_added_to_a_lying_index(copies, run):
         refused(run("index", "-q", "--add", "--layout", "sampled", path), path)
 
 
-@pytest.mark.parametrize("name", ["whole", "sampled", "joined"])
-def test_every_array_is_looked_at_whatever_is_searched(name, copies, run):
-    path = copies / f"{name}.fmx"
-    for array in sorted(path.rglob("*.npy")):
-        good = array.read_bytes()
-        for bad in (good[:-1], good + b"\0", b"", None):
-            if bad is None:
-                array.unlink()
-            else:
-                array.write_bytes(bad)
-            with pytest.raises(Exception, match="build the index again") as caught:
-                workflow.inspect(path)
-            assert str(array) in str(caught.value)
-        array.write_bytes(good)
-    array.unlink()
-    refused(run(*next(ways(path))), array)
-
-
 def test_a_pipe_in_place_of_a_file_is_not_waited_for(copies, run):
     path = copies / "whole.fmx"
     for name in ("sa_positions.npy", "meta.json"):

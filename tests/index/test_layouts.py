@@ -1,7 +1,5 @@
 """Protocol of layouts: the law of occ on awkward texts, walks, sizes by the papers' formulas, names."""
 
-from typing import Any, NamedTuple
-
 import cases
 import numpy as np
 import pytest
@@ -32,9 +30,9 @@ from fmx.index.contracts import (
 )  # fmt: skip
 from fmx.index.positions import sample
 from fmx.index.suffix_array import suffix_array
-from fmx.index.tables import MIN_PREFIX, PrefixTable, build_prefix_table
+from fmx.index.tables import build_prefix_table
 from fmx.search.find import find_intervals
-from fmx.search.queries.exact import Exact, make_exact
+from fmx.search.queries.exact import Exact
 
 NAMES = [str(name) for name in cases.all_layouts() if name.family != "cofi" or name.k <= 9]
 
@@ -158,21 +156,6 @@ def test_names_of_layouts_are_completed_and_checked():
 
 
 # The limits of engines, and what a layout must register.
-
-PREFIX = PrefixTable(None, MIN_PREFIX)
-
-
-class Forgetful(NamedTuple):
-    """A layout that registers no lookup."""
-
-    entries: Any
-    k: int
-
-
-def test_a_layout_of_long_steps_without_lookup_is_refused_by_name():
-    assert make_exact(PREFIX, Forgetful(None, MIN_PREFIX + 1)).layout.k == MIN_PREFIX + 1
-    with pytest.raises(UnsupportedError, match=f"Forgetful steps over {MIN_PREFIX + 2} symbols .*lookup"):
-        make_exact(PREFIX, Forgetful(None, MIN_PREFIX + 2))
 
 
 @pytest.mark.parametrize("name", [x for x in cases.all_layouts() if x.units], ids=str)

@@ -3,21 +3,18 @@
 import json
 
 import cases
-import numpy as np
 import pysam
 import pytest
 import workflow
 from conftest import LAYOUTS
 from cover import nightly
 from output_of import without_program
-from several import SEVERAL, far_apart, part_size_of, symbols_of
+from several import SEVERAL, far_apart, part_size_of
 from texts import TEXTS, numbered, random_letters, reads_of
 
 import fmx
-from fmx.errors import IndexFileError, UnsupportedError
+from fmx.errors import IndexFileError
 from fmx.index import disk, fm_index, plan
-from fmx.index.fasta import read_fasta
-from fmx.index.reference import cut, part_of
 from fmx.output.search_output import RecordOutput, SearchOutput
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mappers import make_mapper
@@ -130,33 +127,6 @@ def test_positions_beyond_32_bits_are_kept(folder):
     found = far_mapper.prepare(cases.chunk_of([REPEATS[5][1][:30]]))
     ((_, hits),) = far_mapper.hits_of(found)
     assert hits.position.min() > 3 * 2**33
-
-
-def test_parts_are_whole_contigs_in_order():
-    reference, text = read_fasta(cases.fasta(REPEATS))
-    sizes = symbols_of(REPEATS)
-    assert sizes == [401, 552, 0, 301, 201, 121, 2]
-    cuts = {
-        10**6: [reference.n_text],
-        700: [401, 552, 625],
-        600: [401, 552, 502, 123],
-        552: [401, 552, 502, 123],
-        953: [953, 625],
-        954: [953, 625],
-    }
-    for part_size, expected in cuts.items():
-        spans = cut(reference, part_size)
-        assert [stop - start for start, stop in spans] == expected
-        for start, stop in spans:
-            own = part_of(reference, start, stop)
-            assert own.n_text == stop - start
-            ends = own.blocks.text_start + own.blocks.length
-            assert ends.tolist() == np.flatnonzero(text[start:stop] == 0).tolist()
-            assert own.names == reference.names
-    with pytest.raises(
-        UnsupportedError, match="contig c1 takes 552 symbols, but a contig may take at most 551"
-    ):
-        cut(reference, 551)
 
 
 def test_layouts_are_added_to_every_part(folder, command):

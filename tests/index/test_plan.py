@@ -1,8 +1,5 @@
 """What is chosen by size and memory, and that it is built and searched as chosen."""
 
-import json
-import re
-
 import cases
 import pytest
 from texts import numbered, random_letters
@@ -98,29 +95,3 @@ def test_a_large_reference_is_indexed_and_searched_without_options(folder, comma
         assert remedy in command(*arguments, "-x", "r.fmx").err
     with_lcp = command("index", "r.fa", "-o", "l.fmx", "--with-lcp")
     assert (with_lcp.code, "chose" in with_lcp.err) == (0, False)
-
-
-def test_the_commands_tell_and_obey(folder, command):
-    (folder / "r.fa").write_bytes(cases.fasta(CONTIGS))
-    (folder / "q.fa").write_bytes(b">q\nACGTAC\n")
-    assert command("index", "r.fa", "-o", "s.fmx", "--max-memory", "150k").code == 0
-    assert (
-        "search         sparse-k21-w16, reads of 36 bases or more" in command("inspect", "s.fmx").out.decode()
-    )
-    refused = command("search", "-x", "s.fmx", "q.fa")
-    assert "reads unmapped; to find shorter ones, build another index with" in refused.err
-    assert command("index", "r.fa", "--max-memory", "110k").code == 0
-    shown = json.loads(command("inspect", "r.fmx", "--json").out)
-    assert shown["sa_rate"] > 1
-    assert shown["search"]["way"] == shown["layouts"][0]
-    assert "search         backward search over" in command("inspect", "r.fmx").out.decode()
-    refused = command("search", "-x", "r.fmx", "--max-memory", "10k", "q.fa")
-    assert (refused.code, refused.out) == (1, b"")
-    assert re.search(
-        r"at least [0-9.]+ kB of memory \(with .*\), more than 10 kB \(--max-memory\): raise --max-memory",
-        refused.err,
-    )
-    assert command("search", "-x", "r.fmx", "--max-memory", "10 pounds", "q.fa").code == 2
-    assert command("index", "r.fa", "--layout", "auto", "--sa-rate", "4").code == 2
-    refused = command("index", "r.fa", "--layout", "sparse", "--max-memory", "1G")
-    assert (refused.code, "--max-memory chooses the layout" in refused.err) == (2, True)

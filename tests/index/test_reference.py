@@ -8,14 +8,10 @@ import cases
 import naive
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from texts import TEXTS
 
 from fmx.errors import UnsupportedError
 from fmx.index import bwt, fasta, reference, tables
-from fmx.index.positions import sample
-from fmx.index.reference import ContigNames, names_of
 from fmx.index.suffix_array import suffix_array
 from fmx.machines.jobs import Cores
 from fmx.search.mapping import Pairing
@@ -88,13 +84,6 @@ def test_tables_hold_the_rows_of_every_string(name):
         assert tables.first_rows(Cores(n_threads), codes(text), sa, 4).tolist() == wanted
 
 
-@pytest.mark.parametrize("s", [1, 2, 3, 5, 8, 64])
-def test_about_one_position_in_s_is_kept(s):
-    text = "".join(np.random.default_rng(s).choice(list("ACGT"), 5000)) + "$"
-    kept = sample(suffix_array(codes(text)), np.zeros(1, np.int64), s, 2)
-    assert 5000 / s <= kept.positions.size <= 5000 / s + 4
-
-
 @pytest.mark.parametrize("p_separator", [0.001, 0.3])
 def test_tables_do_not_depend_on_threads(p_separator):
     """Of strings with many rows each, which are searched for, and with few, whose rows are counted."""
@@ -122,24 +111,3 @@ def test_references_with_too_many_places_for_pairs_are_refused(n, length, is_hel
     if not is_held:
         with pytest.raises(UnsupportedError, match=r"pairs need contigs of less than 15 Gbases.*: map mates"):
             rule_of(Pairing(), large)
-
-
-NAMES = st.lists(st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1), min_size=1)
-
-
-def lines_of(names):
-    return np.frombuffer("\n".join(names).encode(), np.uint8)
-
-
-@given(names=NAMES, start=st.none() | st.integers(-3, 3), stop=st.none() | st.integers(-3, 3))
-def test_names_of_contigs_are_read_as_a_list_is(names, start, stop):
-    contig_names = ContigNames(lines_of(names))
-    assert contig_names == names
-    assert len(contig_names) == len(names)
-    assert [contig_names[i] for i in range(-len(names), len(names))] == 2 * names
-    assert contig_names[start:stop] == names[start:stop]
-    with pytest.raises(IndexError):
-        contig_names[len(names)]
-    ended = names_of(lines_of([*names, ""]))  # a newline at the end changes nothing
-    assert names_of(lines_of(names)).first.tolist() == ended.first.tolist()
-    assert names_of(lines_of([])).first.tolist() == [0]

@@ -179,15 +179,6 @@ def test_records_are_those_of_one_stream(data, size, tmp_path):
     assert are_same(by_threads(tmp_path / "x", size, 4, 4), expected)
 
 
-def test_a_long_read_is_read_to_its_end(tmp_path):
-    data = fastq(200) + b"@long\n" + b"ACGT" * 9000 + b"\n+\n" + b"IF" * 18_000 + b"\n" + fastq(200, 2)
-    (tmp_path / "x").write_bytes(packed(data))
-    expected = outcome(plan([tmp_path / "x"]))
-    assert (len(expected[0]), expected[1]) == (401, "")
-    for size in (500, 5000, 50_000):
-        assert by_threads(tmp_path / "x", size, 4, 4) == expected
-
-
 # Blocks of BGZF, many a call: what is deflated is read by others, and what others deflate is read.
 
 SIZES = [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 7]
@@ -234,13 +225,6 @@ def test_blocks_of_others_are_read_from_anywhere(data, size, skip):
     assert not inflated(packed, skip, len(data) - skip + 1)[0]
     if skip < len(data):
         assert not inflated(packed, skip, len(data) - skip - 1)[0]
-
-
-def test_an_isal_without_its_functions_is_one_line(monkeypatch):
-    monkeypatch.setattr(bgzf_codec.isal_zlib, "__file__", np.__file__)
-    bgzf_codec.isal.cache_clear()
-    with pytest.raises(FmxError, match="reinstall isal"):
-        bgzf_codec.isal()
 
 
 @pytest.mark.parametrize("name", ["deflate", "inflate"])

@@ -13,7 +13,6 @@ import pytest
 from output_of import bgzf
 from runs import MAIN
 
-import fmx
 from fmx.errors import InputError
 from fmx.input.chunks import look_at
 from fmx.input.streams import Source
@@ -106,34 +105,10 @@ def test_a_missing_end_is_told_before_the_work(indexed, command):
         assert result.err.splitlines() == [NO_END.format("standard input")] * joined.endswith(without)
 
 
-def test_bgzf_without_its_last_block_given_to_the_library(tmp_path, capfd):
-    (tmp_path / "ref.gz").write_bytes(bgzf(b">c\n" + b"ACGTTGCAACGG" * 9 + b"\n")[: -len(END)])
-    (tmp_path / "q.gz").write_bytes(bgzf(GOOD)[: -len(END)])
-    assert fmx.build(tmp_path / "ref.gz", tmp_path / "ref.fmx").count(tmp_path / "q.gz").tolist() == [9] * 50
-    assert capfd.readouterr().err.splitlines() == [NO_END.format(tmp_path / f"{x}.gz") for x in ("ref", "q")]
-
-
-WHOLE = {
-    "BGZF with an end in the middle": b"".join(members(GOOD)) * 2,
-    "nothing": END,
-    "gzip with another extra field": gzip.compress(GOOD)[:3]
-    + b"\4"
-    + gzip.compress(GOOD)[4:10]
-    + b"\6\0XY\2\0\0\0"
-    + gzip.compress(GOOD)[10:],
-}
-
-
 def read(path) -> bytes:
     buffer = np.empty(1 << 22, np.uint8)
     with Source(path) as source:
         return buffer[: source.readinto(buffer)].tobytes()
-
-
-@pytest.mark.parametrize("name", WHOLE)
-def test_a_whole_gzip_is_read(name, tmp_path):
-    (tmp_path / "x.gz").write_bytes(WHOLE[name])
-    assert read(tmp_path / "x.gz") == gzip.decompress(WHOLE[name])
 
 
 def test_every_cut_of_a_bgzf_is_noticed(tmp_path, capfd):
@@ -235,10 +210,3 @@ def test_more_inputs_than_descriptors(indexed):
     )
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.count(b"\nr") == 50
-
-
-def test_blank_inputs_are_no_error(indexed, command):
-    (indexed / "blank").write_bytes(b" \n\r\n\t\n" * 2000)
-    (indexed / "late").write_bytes(b"\n" * 9000 + GOOD)
-    result = command("search", "-q", "blank", "late", os.devnull)
-    assert (result.code, result.err, len(result.records)) == (0, "", 50)

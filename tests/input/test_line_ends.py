@@ -62,28 +62,6 @@ def test_a_cr_inside_a_line_of_reads_is_refused(name, kind, chunk_size):
     assert "tr '\\r' '\\n'" in str(error.value)
 
 
-@pytest.mark.parametrize(("name", "kind"), CASES)
-def test_every_command_refuses_it(name, kind, folder, index_of, command):
-    data, words = BAD[name][kind == "FASTQ"], BAD[name][2]
-    (folder / "in").write_bytes(data)
-    runs = [["search"], ["locate"], ["mem"]]
-    if kind == "FASTA":
-        runs.append(["pairwise"])
-    for run in runs:
-        where = [] if run == ["pairwise"] else ["-x", index_of(GENOME)]
-        result = command(*run, "-q", *where, "in", "-o", "out")
-        assert result.code == 1
-        (line,) = result.err.splitlines()
-        assert line.startswith("fmx: error: in: ")
-        assert words in line
-        assert not (folder / "out").exists()
-    if kind == "FASTA":
-        result = command("index", "-q", "in", "-o", "out.fmx")
-        assert result.code == 1
-        assert "fmx: error: in: line " in result.err
-        assert (MAC if MAC in words else "CR") in result.err
-
-
 @pytest.mark.parametrize("cut", range(1, 12))
 def test_a_reference_with_a_cr_at_the_border_of_a_piece(cut):
     from fmx.index.fasta import read_fasta
@@ -113,15 +91,6 @@ def test_blank_lines_between_records_are_refused_at_every_border(n_blank, end):
         data = (b"\n" * n_blank + before + blank).replace(b"\n", end)
         for chunk_size in range(1, len(data) + 2):
             assert len(parsed(data, chunk_size)) == number - 1
-
-
-@pytest.mark.parametrize("space", [b" ", b"\t", b"  "])
-@pytest.mark.parametrize(("line", "what"), [(1, "sequence"), (3, "quality")])
-def test_white_space_at_an_end_is_called_so(line, what, space):
-    lines = RECORD.splitlines()
-    lines[line] += space
-    with pytest.raises(InputError, match=f"record 2: its {what} line ends with white space: remove it"):
-        parsed(RECORD + b"\n".join(lines) + b"\n")
 
 
 def memory_of(code, path) -> int:

@@ -95,12 +95,3 @@ def test_a_search_writes_what_it_writes_of_a_plain_file(kind, how, folder, index
     found = command("search", "-q", "-x", index, "reads" if how == "file" else "-", stdin=packed)
     assert (found.code, found.err) == (0, "")
     assert without_program(found.out) == without_program(expected.out)
-
-
-@pytest.mark.parametrize("kind", PACK)
-def test_a_reference_may_be_packed(kind, folder, command):
-    pack = {"zstd": zstd.compress, "xz": lzma.compress, "bzip2": bz2.compress}[kind]
-    name = {"zstd": "ref.fa.zst", "xz": "ref.fa.xz", "bzip2": "ref.fa.bz2"}[kind]
-    (folder / name).write_bytes(pack(b">c1\nACGTTGCAACGGTAC\n"))
-    assert command("index", "-q", name).code == 0
-    assert (folder / "ref.fmx" / "meta.json").is_file()

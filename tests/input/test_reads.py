@@ -34,12 +34,6 @@ def test_packed_words_are_the_letters_and_their_reverse_complement(n):
             assert rest == 0
 
 
-def test_strands_that_are_not_asked_for_have_no_pattern():
-    batch = cases.batch_of(["ACG", "ANG", "", "TT"])
-    assert reads.pack(batch, reads.FORWARD).length.tolist() == [3, 0, 0, 0, 0, 0, 2, 0]
-    assert reads.pack(batch, reads.REVERSE).length.tolist() == [0, 3, 0, 0, 0, 0, 0, 2]
-
-
 def test_given_sequences_cannot_smuggle_in_records():
     for bad in ("AC\n>x\nGT", "AC>GT", b"A\n"):
         with pytest.raises(InputError, match=r"record 2"):
@@ -109,17 +103,3 @@ def test_what_is_cut_off_is_looked_at_all_the_same(folder, index_of, command):
     result = command("search", "-x", index_of(GENOME), "r.fa", "--trim5", "5", "-o", "out.sam")
     assert (result.code, sorted(path.name for path in folder.iterdir())) == (1, ["r.fa"])
     assert "r.fa: record 2: the sequence contains a character that is not a base" in result.err
-
-
-def test_too_short_reads_are_told(folder, index_of, command):
-    (folder / "r.fa").write_text(f">a\n{LETTERS[:30]}\n>b\n{LETTERS[:10]}\n")
-    result = command("search", "-x", index_of(GENOME), "r.fa", "--min-length", "11")
-    why = "shorter than --min-length, empty, or with characters other than A, C, G, T and U"
-    assert f"; 1 not searched ({why})" in result.err
-
-
-def test_two_starts_are_refused(folder, index_of, command):
-    (folder / "r.fa").write_bytes(b">a\nACGT\n")
-    result = command("search", "-x", index_of(GENOME), "r.fa", "--start", "2", "--trim5", "1")
-    line = "fmx: error: give only one of --start and --trim5"
-    assert (result.code, result.err.splitlines()[-1]) == (2, line)

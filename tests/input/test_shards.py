@@ -14,8 +14,8 @@ from input.test_mates import letters_of, pairs_of
 from input.test_spans import fasta, fastq, outcome
 from output_of import bgzf
 
-from fmx.errors import InputError, StalledError
-from fmx.input import ALL, InputRange, PairedFiles, chosen_records, mates, shards
+from fmx.errors import InputError
+from fmx.input import ALL, InputRange, PairedFiles, chosen_records, shards
 from fmx.input.reads import parse
 from fmx.input.shards import Shard, ShardPlan
 from fmx.input.spans import read_chunks
@@ -263,11 +263,3 @@ def test_an_end_of_one_file_alone_is_the_error_of_one_run(tmp_path, cut_sizes):
         for n in (1, 2, 5):
             with pytest.raises(InputError, match=re.escape(str(expected.value))):
                 pairs_by_shards(files, n, 30)
-
-
-def test_a_run_that_would_never_end_is_an_error(tmp_path, monkeypatch):
-    text = b"@r\nACGT\n+\nIIII\n"
-    monkeypatch.setattr(mates.Balance, "next_files", lambda balance, is_over: [False, False])
-    files = written(tmp_path, [[text, text]])
-    with pytest.raises(StalledError, match=f"{files.first[0]}: .*; please report it"):
-        pairs_of(files)

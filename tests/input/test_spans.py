@@ -6,26 +6,20 @@ import re
 import threading
 import time
 from itertools import accumulate, chain
-from pathlib import Path
 
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-import workflow
 from cover import examples
 from hypothesis import given
 from output_of import bgzf
 
 from fmx.codecs import bgzf as bgzf_blocks
 from fmx.errors import InputError
-from fmx.index import fm_index
-from fmx.input import PairedFiles, chosen_records, chunks, reads, spans
+from fmx.input import chosen_records, chunks, reads, spans
 from fmx.input.chunks import look_at
 from fmx.input.spans import plan, read_chunks
-from fmx.input.streams import Source
 from fmx.machines.pipeline import run_ordered
-from fmx.output.search_output import RecordOutput, SearchOutput
-from fmx.search.mapping import MapOptions, Pairing
 from fmx.system import RegularFile
 
 SIZES = [1, 2, 3, 5, 7, 11, 64]
@@ -85,7 +79,6 @@ def check(path, size):
 # Made to mislead
 
 letters = st.text("ACGTN", max_size=9)
-awkward = st.sampled_from(["@", "+", ">", "@@", "+>", "@r", ">x\t"])
 
 
 @st.composite
@@ -345,50 +338,3 @@ def test_a_caller_who_leaves_does_not_wait_for_what_is_not_read(tmp_path):
     results = run_ordered(plan([tmp_path / "x"], 64), [lambda emit, span: span.read().number] * 4, None)
     assert next(results) == 1
     results.close()
-
-
-@pytest.mark.parametrize("make", [lambda data: data, lambda data: bgzf(data, 90)], ids=["plain", "BGZF"])
-def test_files_are_closed_when_they_are_read(make, tmp_path):
-    (tmp_path / "x").write_bytes(make(TRICKY * 50))
-    for _ in range(3):
-        assert len(by_threads(tmp_path / "x", 64, 3)[0]) == 300
-    next(plan([tmp_path / "x"], 64)).read()
-    links = (Path("/proc/self/fd") / number for number in os.listdir("/proc/self/fd"))
-    assert str(tmp_path / "x") not in [os.readlink(link) for link in links if link.is_symlink()]
-
-
-DAMAGED = b"".join(b"@r%d\n%s\n+\n%s\n" % (i, b"ACGTACGTAC" * 2, b"I" * (19 + (i != 9))) for i in range(60))
-OPTIONS = {
-    "all": MapOptions(),
-    "the first": MapOptions(first=100),
-    "collapsed": MapOptions(collapse=reads.WHOLE),
-    "pairs": MapOptions(pairing=Pairing()),
-}
-
-
-@pytest.mark.parametrize("options", OPTIONS)
-@pytest.mark.parametrize("form", [bytes, gzip.compress, lambda data: bgzf(data, 200)], ids=["", "gz", "bgzf"])
-def test_files_are_closed_after_an_error(options, form, index_of, tmp_path, monkeypatch):
-    opened, make, plan = [], Source.__init__, spans.RecordFile.spans
-
-    def noted(source, path):
-        opened.append(source)
-        make(source, path)
-
-    def planned(file, _, *more, **others):
-        opened.append(plan(file, 500, *more, **others))
-        return opened[-1]
-
-    monkeypatch.setattr(spans.RecordFile, "spans", planned)
-    index, options = fm_index.load(index_of([("c", "ACGTTGCAAC" * 9)])), OPTIONS[options]
-    (tmp_path / "reads").write_bytes(form(DAMAGED))
-    paths = [tmp_path / "reads"]
-    files = PairedFiles(paths, paths) if options.pairing else paths
-    output = SearchOutput(RecordOutput(str(tmp_path / "out")))
-    work, context = workflow.prepared(index, files, options, output)
-    del opened[:]
-    monkeypatch.setattr(Source, "__init__", noted)
-    with pytest.raises(InputError, match="bases but"):
-        work(context)
-    assert any(isinstance(each, Source) for each in opened)
-    assert all(each._raw.closed if isinstance(each, Source) else each.gi_frame is None for each in opened)

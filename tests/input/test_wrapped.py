@@ -10,7 +10,6 @@ from output_of import bgzf
 from texts import numbered, random_letters
 
 from fmx.input.spans import plan, read_chunks
-from fmx.input.streams import is_wrapped
 
 GENOME = numbered([random_letters(900, "wrapped"), random_letters(400, "lines")])
 RNG, MARKS = np.random.default_rng(1), np.frombuffer(b"@+I!~", np.uint8)
@@ -88,22 +87,3 @@ def test_damage_is_told_with_its_record(spoilt, where, what, folder, index_of, c
     (line,) = result.err.splitlines()
     assert line.startswith(f"fmx: error: in.fq: {where}: ")
     assert what in line
-
-
-@pytest.mark.parametrize(
-    ("head", "is_one"),
-    [
-        (b"@a\nAC\nGT\n+\nII\nII\n", True),
-        (b"@a\nA\n+\nI\n@b\nAC\nGT\n+\nIIII\n", True),
-        (b"@a\nAC\nGT\n+\nI", True),  # the rest follows the head
-        (b"@a\nAC\nGT\nAC", True),
-        (b"@a\nAC\n+\nII\n", False),
-        (b"@a\nACGT\n\n+\nIIII\n", False),
-        (b"@a\n\n+\n\n@b\nA\n+\n+\n", False),
-        (b"@a\nACGT\nACGT\nIIII\n@b\nA\n+\nI\n", False),  # without the line +
-        (b"@a\nACGT\nACGT\n+\nIIII\n@b\nA\n+\nI\n", False),  # a line twice
-        (b"@HD\tVN:1.6\n@SQ\tSN:c\tLN:9\n", False),
-    ],
-)
-def test_several_lines_are_recognized(head, is_one):
-    assert is_wrapped(head) == is_one

@@ -50,16 +50,6 @@ def names(folder) -> list:
     return sorted(path.name for path in folder.iterdir() if path.name != "r.fq")
 
 
-def test_cram_holds_the_records_of_sam(search, folder):
-    assert search("-o", "u.cram", "--rg", r"@RG\tID:x\tSM:y").code == 0
-    with pysam.AlignmentFile("u.cram") as file:
-        assert file.is_cram
-        assert [group["ID"] for group in file.header["RG"]] == ["x"]
-    found = search("-o", "-", "--rg", r"@RG\tID:x\tSM:y").records
-    assert [line.split("\t") for line in lines("u.cram")] == found
-    assert names(folder) == ["u.cram"]
-
-
 @pytest.mark.parametrize(("name", "index"), [("s.bam", "bai"), ("s.cram", "crai")])
 def test_sorted_with_its_index(name, index, search, folder):
     (folder / f"{name}.csi").write_bytes(b"of a file that stood there")
@@ -181,12 +171,3 @@ def test_parquet_holds_the_table_of_tsv(reads, folder, index_of, command, chunks
     kinds = {name: str(schema.field(name).type) for name in header}
     texts = ["pattern", "contig", "strand"]
     assert kinds == {name: "string" if name in texts else "int64" for name in header}
-
-
-@pytest.mark.usefixtures("search")
-def test_located_parquet_goes_through_a_pipe(folder, index_of, command):
-    parquet = pytest.importorskip("pyarrow.parquet")
-    located = command("locate", "-q", "-x", index_of(GENOME), "r.fq", "--format", "parquet")
-    (folder / "piped").write_bytes(located.out)
-    rows = command("locate", "-q", "-x", index_of(GENOME), "r.fq").out.splitlines()[1:]
-    assert parquet.read_table("piped").num_rows == len(rows) > 50

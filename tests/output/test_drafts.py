@@ -1,12 +1,10 @@
 """Drafts: beside the final place, locked while their owner lives, swept when it is dead."""
 
-import ctypes
 import errno
 import os
 import signal
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import pytest
 
@@ -58,14 +56,6 @@ def make(draft, text="new"):
 
 KINDS = pytest.mark.parametrize("kind", ["file", "folder"])
 MAKERS = {"file": DraftFile, "folder": DraftFolder}
-
-
-@KINDS
-def test_a_draft_becomes_the_final_place_and_replaces_it(tmp_path, kind):
-    for text in ("one", "two"):
-        with MAKERS[kind](tmp_path / "x") as draft:
-            assert make(draft, text) == text
-    assert os.listdir(tmp_path) == ["x"]
 
 
 @KINDS
@@ -187,37 +177,3 @@ def test_a_process_that_is_interrupted_while_it_makes_a_draft_leaves_nothing(tmp
     *interrupted, last = done.stdout.splitlines()
     assert (set(interrupted), last.split()[0], done.stderr) == ({"130"}, "0", "")
     assert len(interrupted) > 10
-
-
-def old_and_new(tmp_path):
-    with DraftFolder(tmp_path / "x") as draft:
-        make(draft, "old")
-    return DraftFolder(tmp_path / "x")
-
-
-@pytest.fixture
-def old_library(monkeypatch):
-    """A C library without renameat2."""
-    monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: SimpleNamespace())
-
-
-def test_where_names_cannot_be_exchanged_the_old_folder_is_set_aside(tmp_path, old_library):
-    with old_and_new(tmp_path) as draft:
-        assert make(draft) == "new"
-    assert os.listdir(tmp_path) == ["x"]
-
-
-def test_an_old_folder_goes_back_if_the_new_one_cannot_come(tmp_path, old_library, monkeypatch):
-    rename = os.rename
-
-    def failing(one, other):
-        if str(one).endswith(".partial") and not os.path.exists(other):
-            raise OSError(errno.EIO, "Input/output error")
-        rename(one, other)
-
-    with old_and_new(tmp_path) as draft:
-        monkeypatch.setattr(os, "rename", failing)
-        with pytest.raises(OSError, match="Input/output"):
-            make(draft)
-    assert (tmp_path / "x" / "part0" / "a").read_text() == "old"
-    assert os.listdir(tmp_path) == ["x"]

@@ -2,7 +2,6 @@
 
 import contextlib
 import errno
-import fcntl
 import os
 import resource
 import shutil
@@ -15,7 +14,6 @@ from output_of import without_program
 from runs import MAIN, feed_until, started
 
 from fmx import system
-from fmx.input import streams
 
 GENOME = [("c1", "ACGTTGCAAC" * 4 + "GGTACATTCG")]
 GOOD = b"".join(b"@r%d\nACGTTGCAAC\n+\nIIIIIIIIII\n" % i for i in range(50))
@@ -136,18 +134,6 @@ def test_data_are_on_disk_before_they_have_their_name(folder, monkeypatch):
     with cases.opened_output(folder / "x") as file:
         file.write(b"data")
     assert calls == ["fsync", "replace", "fsync"]
-
-
-@pytest.mark.skipif(not hasattr(fcntl, "F_SETPIPE_SZ"), reason="only Linux lets a pipe be widened")
-@pytest.mark.parametrize(("end", "opened"), [(0, streams.Source), (1, cases.opened_output)])
-def test_pipes_hold_more(end, opened):
-    with open("/proc/sys/fs/pipe-max-size") as file:
-        most = min(1 << 20, int(file.read()))
-    sides = os.pipe()
-    with open(sides[0], "rb"), open(sides[1], "wb", buffering=0) as writer:
-        writer.write(FASTA)
-        with opened(f"/dev/fd/{sides[end]}"):
-            assert fcntl.fcntl(writer, fcntl.F_GETPIPE_SZ) == most
 
 
 CLASHES = [

@@ -14,7 +14,7 @@ from texts import TEXTS, numbered, random_letters, reads_of
 from fmx.errors import UnsupportedError
 from fmx.index.fasta import read_fasta
 from fmx.output import put
-from fmx.output.formats import bam, sam
+from fmx.output.formats import bam
 
 NAMES = [
     "one letter", "contigs of 1 to 6", "palindromes", "IUPAC", "lower case and U",
@@ -55,28 +55,6 @@ def test_records_of_fastq(name, options, folder, index_of, command):
     assert command(*run, "-o", "out.bam").code == 0
     with pysam.AlignmentFile("out.bam", check_sq=False) as file:
         assert [record.to_string().split("\t") for record in file] == result.records
-
-
-def test_names_end_at_the_first_blank_and_may_be_missing(folder, index_of, command):
-    (folder / "r.fa").write_bytes(
-        b">a b\nGAATTC\n>x\ty\nAC\n> z\nA\n>\nTTTTAAAA\n" + b">" + b"n" * 254 + b"\nA\n"
-    )
-    result = command("search", "-q", "-x", index_of(TEXTS["palindromes"]), "r.fa")
-    assert [record[0] for record in result.records] == ["a", "x", "z", "*", "n" * 254]
-
-
-def test_mapping_qualities_are_those_of_the_documents():
-    assert [sam.mapping_quality(n) for n in range(1, 12)] == [60, 3, 2, 1, 1, 1, 1, 1, 1, 0, 0]
-    for n in range(1, 100):
-        assert sam.mapping_quality(n) == validate.mapping_quality(n)
-        assert n >= len(sam.MAPQ) or sam.MAPQ[n] == validate.mapping_quality(n)
-
-
-def test_a_read_group_with_real_tabs_leaves_the_header_whole(folder, index_of, command):
-    (folder / "r.fa").write_bytes(b">a\nGAATTC\n")
-    arguments = ["--rg", "@RG\tID:x\tSM:y"]
-    result = command("search", "-q", "-x", index_of(TEXTS["palindromes"]), "r.fa", *arguments)
-    validate.check(result.out, TEXTS["palindromes"], [("a", "GAATTC", None)], group="x")
 
 
 @pytest.mark.parametrize("tags", ["MC", "NH,MC", "NH"])

@@ -1,6 +1,4 @@
-"""Every writer of hits has what its callers use, is whole when it was made, and says what ends a file."""
-
-from types import SimpleNamespace
+"""Writers of hits: room for long reads and names, gaps of records, reads without a name."""
 
 import cases
 import numpy as np
@@ -9,9 +7,8 @@ import pytest
 from fmx.index.fasta import read_fasta
 from fmx.input.chunks import Chunk
 from fmx.input.reads import parse
-from fmx.output import FORMATS, kinds_of, module_of
-from fmx.output.hits import BatchWriter, HitWriter, join_writers
-from fmx.output.records import Buffers, SingleReads, gap_byte, gap_of, put_records, with_gaps
+from fmx.output import module_of
+from fmx.output.records import SingleReads, gap_byte, gap_of, put_records, with_gaps
 from fmx.output.search_output import RecordOutput
 from fmx.search.hits import Hits
 
@@ -26,46 +23,9 @@ def reference(tmp_path):
     return read_fasta(paths)[0]  # of several files, whose contigs are groups
 
 
-KINDS = [kind for kind in FORMATS if kind in kinds_of("search") or kind in ("rtab", "npz", "nothing")]
-
-
 def writer_of(kind, reference):
     output = RecordOutput(kind=kind, matrix="counts" if kind in ("rtab", "npz") else None)
     return module_of(kind).open_hits(reference, output, lambda names: b"")
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_writer_of_hits_is_what_mappers_call(kind, reference):
-    writer, head = writer_of(kind, reference)
-    assert isinstance(writer, BatchWriter)
-    assert (type(head), type(writer.end()), writer.refusals) == (bytes, bytes, set())
-    assert writer.of(None) is writer
-    writer.prepare(1, False)
-    writer.written(np.zeros(3, np.uint8))
-    assert hasattr(writer, "made_on_gpu") == isinstance(writer, HitWriter) == writer.on_gpu
-
-
-HEAD = b"pattern\tcontig\tstart\tend\tstrand\toccurrences\n"
-
-
-def test_windows_of_hits_make_up_the_records_of_all(reference):
-    """SingleReads from ``start`` on, and of their hits some, as where these are written piece by piece."""
-    writer, head = writer_of("tsv", reference)
-    batch = cases.batch_of(["GG", "TTGA", "CCC", "AAA", "ACG"])
-    hits = Hits(
-        np.array([0, 1, 1, 1, 4]), np.array([15, 0, 4, 9]), np.array([False, True, False, True]),
-        np.array([1, 0, 7, 3]),
-    )  # fmt: skip
-    expected = [
-        b"1\ttwo\t3\t7\t+\t1\n", b"4\tone\t0\t3\t-\t3\n", b"4\tone\t4\t7\t+\t3\n", b"4\tone\t9\t12\t-\t3\n",
-    ]  # fmt: skip
-    assert head == HEAD
-    for first in range(5):
-        for last in range(first, 5):
-            piece = writer.format(batch, hits, 1, first, last)
-            assert bytes(piece) == b"".join(expected[first:last])
-    writer.written(piece)
-    assert writer.format(batch, hits, 1, 0, 1).base is piece.base
 
 
 @pytest.mark.parametrize("kind", ["sam", "bed", "tsv"])
@@ -118,33 +78,3 @@ def test_a_read_without_a_name_goes_by_its_letters(reference):
     one = np.array([15, 15]), np.array([False, False]), np.array([1, 1])
     records = bytes(writer.format(batch, Hits(np.arange(3), *one), 0, 0, 2)).splitlines()
     assert records == [b"TTGA\ttwo\t3\t7\t+\t1", b"x\ttwo\t3\t7\t+\t1"]
-
-
-def test_a_buffer_serves_again_where_it_is_large_enough_and_of_its_kind():
-    buffers = Buffers()
-    special = buffers.take(80, pinned := lambda size, dtype: np.empty(size, dtype))
-    small = buffers.take(80)
-    assert 80 <= small.size <= 100
-    for other in (np.zeros(9, np.uint8)[:7], b"bytes", np.zeros(9, np.uint8)):
-        buffers.release(other)
-    buffers.release(small[:7])
-    buffers.release(special[:7])
-    assert buffers.take(small.size) is small
-    assert buffers.take(80, pinned) is special
-    buffers.release(small[:7])
-    large = buffers.take(small.size + 1)
-    assert large.size > small.size
-    buffers.release(small[:7])  # it was too small
-    assert buffers.take(1).size < 80
-
-
-def test_writers_of_files_share_buffers(reference):
-    (one, _), (two, _) = (writer_of("sam", reference) for _ in range(2))
-    writer = join_writers({"a.fq": one, "b.fq": two, "c.fq": one})
-    for path, expected in (("a.fq", one), ("b.fq", two), ("c.fq", one), ("other", one)):
-        assert writer.of(SimpleNamespace(path=path)) is expected
-    piece = two.buffers.take(80)
-    writer.written(piece[:7])
-    assert one.buffers.take(80) is piece
-    two.refusals.add("no memory")
-    assert writer.refusals == {"no memory"}
