@@ -199,20 +199,6 @@ def test_without_a_gpu_cuda_is_refused(tmp_path, monkeypatch, capfd):
     assert "use --engine cpu" in capfd.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--id", "0.9"], "fmx: 3 pairs compared, 1 of them reach --id; "),
-        ([], "fmx: 3 pairs; "),
-        (["--matrix", "score"], "fmx: 6 pairs, 3 of them a sequence with itself; "),
-    ],
-)
-def test_the_summary_counts_the_reported_pairs(options, said, tmp_path, capfd):
-    fasta = write(tmp_path / "in.fa", [("a", "ACGTTGCAACG"), ("b", "ACGTTGCAACG"), ("c", "GGGGGGCCCC")])
-    assert run(["pairwise", str(fasta), *options, "-o", os.devnull]) == 0
-    assert said in capfd.readouterr().err
-
-
 @pytest.mark.parametrize("name", ["gap", "mismatch"])
 def test_a_penalty_that_is_given_as_a_reward_is_warned_of(name, tmp_path, capfd):
     fasta = str(write(tmp_path / "in.fa", [("a", "ACGT"), ("b", "ACGT")]))

@@ -126,23 +126,3 @@ def test_our_bound_is_never_below_the_papers():
             for p in (0.5, 0.9, 0.97, 0.99):
                 reachable, least = least_score(1, p, m, n, (4, -5, -10))
                 assert not reachable or least >= n * p * 4 + 2 * n * -10 * (1 - p) - 1
-
-
-# The oracle itself.
-
-
-def test_paths_by_hand():
-    assert naive_nw.matrix("AC", "A", 4, -5, -10) == [[0, -10], [-10, 4], [-20, -6]]
-    for a, b, path in (
-        ("ACGT", "ACGT", "===="), ("ACGT", "AGT", "=I=="), ("AGT", "ACGT", "=D=="), ("ACGT", "ATGT", "=X=="),
-        ("", "AC", "DD"), ("NA", "NA", "X="), ("u", "T", "="),
-    ):  # fmt: skip
-        assert naive_nw.align(a, b) == path
-    assert sorted(naive_nw.align("A", "C", 4, -25, -10)) == ["D", "I"]  # instead of a worse mismatch
-
-
-def test_identities_by_hand():
-    path = "II==X=D==D"  # 8 query letters, 8 target letters
-    found = [naive_nw.identity(path, 8, 8, definition) for definition in range(5)]
-    assert found == [5 / 8, 5 / 10, 5 / 7, 1 - (1 + 3) / 8, 5 / 10]
-    assert naive_nw.identity("", 0, 0, 1) == 0

@@ -1,74 +1,14 @@
 """docs/bench, what of it needs no GPU and no minutes."""
 
 import os
-import re
 import subprocess
 import sys
 
-import inputs
 import pytest
 import runner
 from conftest import ROOT
 from cover import nightly
-from texts import numbered, random_letters
-
-from fmx.errors import FmxError
-
-
-@pytest.mark.parametrize("changed", [0.0, 0.5])
-def test_simulated_reads_are_of_the_place_in_their_name(changed, tmp_path):
-    contigs = {"a": random_letters(300, 1) + "N" + random_letters(80, 2), "b": random_letters(90, 3)}
-    fasta, reads = tmp_path / "r.fa", tmp_path / "r.fq"
-    fasta.write_text("".join(f">{name}\n{letters}\n" for name, letters in contigs.items()))
-    assert inputs.write_reads(fasta, 200, 50, reads, changed=changed) == 200
-    lines = reads.read_text().splitlines()
-    seen, same = set(), 0
-    assert ("N" in "".join(lines[1::4])) == (changed > 0)
-    for name, letters, _, quality in zip(*(lines[i::4] for i in range(4)), strict=True):
-        number, contig, place, strand = name[1:].split(":")
-        seen.add((int(number), contig, strand))
-        assert len(letters) == len(quality) == 50
-        if strand == "-":
-            letters = letters[::-1].translate(str.maketrans("ACGT", "TGCA"))
-        source = contigs[contig][int(place) : int(place) + 50]
-        same += sum(a == b for a, b in zip(letters, source, strict=True))
-    assert {number for number, _, _ in seen} == set(range(200))
-    assert {(contig, strand) for _, contig, strand in seen} == {(c, s) for c in "ab" for s in "+-"}
-    assert same == 10_000 if not changed else 4_000 < same < 6_000
-
-
-def test_simulated_pairs_are_proper(tmp_path):
-    import naive_pairs
-
-    contigs, paths = numbered([random_letters(400, "pairs")]), (tmp_path / "1.fq", tmp_path / "2.fq")
-    (tmp_path / "r.fa").write_text(f">c0\n{contigs[0][1]}\n")
-    inputs.write_pairs(tmp_path / "r.fa", 20, (30, 90), paths)
-    mates = zip(*(path.read_text().splitlines()[1::4] for path in paths), strict=True)
-    inserts = [[abs(x[2]) for x in naive_pairs.proper_pairs(contigs, *pair)] for pair in mates]
-    assert inserts == [[90]] * 20
-
-
-def test_a_table_names_its_command_and_commit(tmp_path, capsys, monkeypatch):
-    rows = [{"what": "a", "n": 1, "s": 0.123456}, {"what": "b", "n": 2, "s": 1234.5, "more": None}]
-    monkeypatch.setattr(sys, "argv", ["docs/bench", "mem", "/a/b.fa", "-t", "2"])
-    table = runner.keep(tmp_path / "new", "t", "a machine", rows)
-    assert runner.read(tmp_path / "new" / "t.json") == [table]
-    assert table.command == "docs/bench mem b.fa -t 2"
-    assert re.fullmatch(r"([0-9a-f]{8,}\+?)?", table.commit)
-    shown = "| what | n | s | more |\n|---|---|---|---|\n| a | 1 | 0.123 |  |\n| b | 2 | 1,234 |  |\n"
-    assert shown in capsys.readouterr().out
-
-
-def test_what_is_no_table_is_refused(tmp_path):
-    for text in ("{", '[{"table": "t"}]', "[1]"):
-        (tmp_path / "t.json").write_text(text)
-        with pytest.raises(FmxError, match=r"t\.json: not tables of docs/bench"):
-            runner.read(tmp_path / "t.json")
-
-
-def test_a_command_that_fails_is_an_error():
-    with pytest.raises(FmxError, match="exit 3: no such thing"):
-        runner.run(["bash", "-c", "echo no such thing >&2; exit 3"])
+from texts import random_letters
 
 
 @pytest.mark.parametrize("mismatches", [0, nightly(1)])

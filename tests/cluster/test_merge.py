@@ -28,13 +28,6 @@ def said(words):
     return pytest.raises(OutputError, match=f"^{re.escape(str(words))}$")
 
 
-def test_manifests_are_in_order_whatever_else_is_there(tmp_path):
-    expected = [made(tmp_path, number, 12) for number in (*range(7, 13), *range(1, 7))]
-    (tmp_path / "x1-of-0012").mkdir()
-    (tmp_path / "notes").write_text("")
-    assert manifests(str(tmp_path)) == sorted(expected, key=lambda shard: shard.number)
-
-
 @pytest.mark.parametrize(
     ("there", "words"),
     [
@@ -60,19 +53,6 @@ def test_a_renamed_copy_is_named(tmp_path):
     (tmp_path / name_of(2, 2)).rename(tmp_path / "02-of-02")
     with said(f"{tmp_path / '02-of-02'} contains shard 2 of 2: it is a renamed copy; delete it"):
         manifests(tmp_path)
-
-
-def test_shards_are_passed_on_as_soon_as_those_before_them_are_done(tmp_path):
-    shards, taken = [made(tmp_path, number) for number in (1, 2, 3)], []
-
-    def done():
-        for number in (2, 1, 3):
-            taken.append(number)
-            yield shards[number - 1]
-
-    found = in_order(tmp_path, done())
-    assert [(next(found).number, list(taken)) for _ in shards] == [(1, [2, 1]), (2, [2, 1]), (3, [2, 1, 3])]
-    assert list(found) == []
 
 
 CUT, OTHER = ["r.fq", 70, 1], ["r.fq", 70, 2]

@@ -13,7 +13,6 @@ import pysam
 import pytest
 from cluster.nearby import CONTIGS, body_of, reads
 from output_of import without_program
-from texts import random_letters
 
 from fmx import jobs
 from fmx.jobs.search import ReadInput, SearchJob
@@ -79,13 +78,6 @@ def test_collapsed_reads_are_written_as_fasta_by_one_rule(option, command, index
         done = command(*words, option, "x.fq")
         message = f"{option} x.fq: the output can only be FASTA, not .fq; choose another name\n"
         assert (done.code, done.err.endswith(message)) == (2, True), done.err
-
-
-def test_more_shards_than_spans(command, index_of, tmp_path):
-    (tmp_path / "few.fa").write_bytes(cases.fasta(reads(20)))
-    arguments = ["search", "-x", index_of(CONTIGS), tmp_path / "few.fa"]
-    expected = whole(command, tmp_path, arguments, "one.sam")
-    assert in_shards(command, tmp_path, arguments, 5, "all.sam") == expected
 
 
 def test_a_program_does_a_job_and_parts_of_it(command, index_of, folder):
@@ -256,33 +248,6 @@ def test_sam_and_bam_are_converted_into_each_other(held, wanted, command, index_
     assert found == expected
 
 
-def test_merge_says_what_shards_hold(command, shards, tmp_path):
-    done = command("merge", tmp_path / "out.d", "-o", tmp_path / "all.cram")
-    assert done.err.splitlines()[-1].endswith(
-        f"-o {tmp_path / 'all.cram'}: the shards in {tmp_path / 'out.d'} contain SAM: choose another "
-        f"name, or delete {tmp_path / 'out.d'} and run the shards again with --format cram"
-    )
-    done = command("merge", tmp_path / "out.d", "-o", tmp_path / "all.xlsx")
-    assert done.err.splitlines()[-1].endswith("contain SAM: choose another name")
-
-
-def test_merge_says_that_shards_of_a_screen_alone_hold_no_records(command, shards, tmp_path):
-    index, reads_path = shards[2:4]
-    folder, table, other = tmp_path / "screen.d", tmp_path / "screen.tsv", tmp_path / "other.fmx"
-    cases.build(other, [("other", random_letters(300, "other"))])
-    both = ["-x", index, "-x", other]
-    screen = ["search", *both, reads_path, "--screen", table, "-o", folder, "--shard", "1/1"]
-    assert command(*screen).code == 0
-    done = command("merge", folder, "--screen", table, "-o", tmp_path / "all.sam")
-    assert done.code == 2
-    assert done.err.splitlines()[-1].endswith(
-        f"the shards in {folder} contain no records: leave out -o, or delete {folder} and run the shards "
-        "again with --format sam"
-    )
-    assert command("merge", folder, "--screen", table).code == 0
-    assert table.read_bytes().startswith(b"indexes\tnumber\treads")
-
-
 @pytest.mark.parametrize("name", ["reads", "mates"])
 def test_an_empty_shard_says_even_with_q_who_reads_what_cannot_be_cut(
     name, command, index_of, mates, tmp_path
@@ -298,13 +263,6 @@ def test_an_empty_shard_says_even_with_q_who_reads_what_cannot_be_cut(
             "to share the work, compress it with bgzip\n" == done.err.removeprefix("fmx: ")
         )
     assert "warning" not in command(*arguments, "1/3").err
-
-
-def test_an_empty_shard_of_a_short_file_says_so(command, shards, tmp_path):
-    shutil.rmtree(tmp_path / "out.d")
-    said = command(*shards, "--shard", "1/2").err
-    assert "warning: shard 1/2 has no reads: the inputs are empty or too short to be split\n" in said
-    assert "warning" not in command(*shards, "--shard", "2/2").err
 
 
 def test_a_full_disk_leaves_nothing(index_of, mates, tmp_path):

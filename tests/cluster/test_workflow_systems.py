@@ -113,21 +113,6 @@ def test_the_process_of_nextflow(home):
     assert (home / "task" / "A_mqc.json").exists()
 
 
-def test_the_shards_of_nextflow(home):
-    shard, merge = re.findall('script: "(.*)"', block_of("process SHARD"))
-    for name, value in (("index", "../ref.fmx"), ("reads", "../reads.fq.gz"), ("task.cpus", "1")):
-        shard = shard.replace(f"${{{name}}}", value)
-    (home / "end" / "out.d").mkdir(parents=True)
-    for i in (1, 2):
-        task = home / str(i)
-        task.mkdir()
-        run(home, shard.replace("/64", "/2").replace("${i}", str(i)), task)
-        for made in task.glob("out.d/*"):
-            (home / "end" / "out.d" / made.name).symlink_to(made)
-    run(home, merge, home / "end")
-    assert is_right(home, "end/all.bam")
-
-
 def test_the_jobs_of_slurm(home):
     """Its script, run as a scheduler runs it, one task after the other, and again after a task was lost."""
     ends = {"MIN": "1", "MAX": "3", "STEP": "1"}
@@ -142,12 +127,6 @@ def test_the_jobs_of_slurm(home):
         run(home, script, SLURM_ARRAY_TASK_ID=str(i), **task)
     run(home, merge)
     assert is_right(home, "all.sam")
-
-
-def test_the_job_of_each_sample(home):
-    (home / "samples.txt").write_text("reads.fq.gz\nreads.fq.gz\n")
-    run(home, f"sh {EXAMPLES / 'slurm' / 'samples.sh'}", SLURM_ARRAY_TASK_ID="2")
-    assert is_right(home, "reads.bam")
 
 
 def test_the_tool_of_galaxy(home):

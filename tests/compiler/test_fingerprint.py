@@ -71,11 +71,6 @@ def changed(before, after):
     return of(SOURCE.replace(before, after))
 
 
-def test_it_is_the_same_again():
-    assert of(SOURCE) == of(SOURCE)
-    assert len(of(SOURCE)) == 16
-
-
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -154,26 +149,3 @@ def test_it_knows_every_function_that_numba_compiles(name):
         [sys.executable, "-c", PROGRAM, name], env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-
-
-KERNELS = """
-import pkgutil, sys
-before = set(sys.modules)  # a package may import itself when Python starts
-from importlib import import_module
-import fmx
-from fmx.compiler.piece import fingerprint
-from fmx.compiler.kernels import Kernel
-n = 0
-for found in pkgutil.walk_packages(fmx.__path__, "fmx."):
-    if "gpu" in found.name:
-        kernels = [each for each in vars(import_module(found.name)).values() if isinstance(each, Kernel)]
-        n += len([fingerprint(kernel.function, ()) for kernel in kernels])
-print(n, *{"numba", "numba_cuda", "cuda"} & {name.partition(".")[0] for name in set(sys.modules) - before})
-"""
-
-
-def test_that_of_a_kernel_needs_no_compiler():
-    done = subprocess.run(
-        [sys.executable, "-c", KERNELS], env=ON_CPU, cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert int(done.stdout) > 10

@@ -1,6 +1,5 @@
 """Compiled functions: same results as in Python, stored on disk, and run without the compiler."""
 
-import ctypes.util
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -10,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fmx.compiler import functions, object_cache, primitives, simd
-from fmx.compiler.functions import compiled, inlined
+from fmx.compiler.functions import compiled
 
-WORDS = st.integers(0, 2**64 - 1)
 BYTES = st.binary(min_size=2 * simd.LANES, max_size=2 * simd.LANES)
 
 
@@ -24,11 +22,6 @@ class Inner(NamedTuple):
 class Outer(NamedTuple):
     inner: Inner
     pair: tuple
-
-
-@compiled
-def of_word(x):
-    return primitives.popcount(x), primitives.leading_zeros(x), primitives.trailing_zeros(x)
 
 
 @compiled
@@ -57,17 +50,6 @@ def of_lanes(a, b, first, last, out, sums):
     differences = simd.add_difference(simd.zero_sums(), v, w)
     simd.store(sums, 2, differences)
     return simd.equal_bits(v, w), simd.total(differences)
-
-
-@given(x=WORDS)
-def test_bits_are_counted(x):
-    assert of_word(np.uint64(x)) == of_word.function(np.uint64(x))
-    assert of_word(np.uint64(x))[:2] == (bin(x).count("1"), 64 - x.bit_length())
-
-
-@given(n=st.integers(-(2**31) + 1, 2**31 - 1) | st.integers(-3, 70))
-def test_masks_begin_at_any_bit(n):
-    assert bits(n) == bits.function(n)
 
 
 @given(data=BYTES, byte=st.integers(0, 255), start=st.integers(0, 40), n=st.integers(0, 20))
@@ -179,61 +161,3 @@ def test_where_nothing_can_be_kept_it_is_compiled_each_time(tmp_path, code_in):
     ]
     assert keep(largest.function, code_in, tmp_path / "new" / "folder")(5, 15) == 15
     assert len(list((tmp_path / "new" / "folder").glob("fmx.*"))) == 1
-
-
-def test_a_contract_binds_by_type_in_machine_code_and_in_python():
-    class Twice(NamedTuple):
-        x: int
-
-    class Thrice(NamedTuple):
-        x: int
-
-    @functions.by_type
-    def value(first, more):
-        """What it is worth."""
-
-    @value.register(Twice)
-    def _twice(first, more):
-        return 2 * first.x + more
-
-    @value.register(Thrice)
-    def _thrice(first, more):
-        return 3 * first.x + more
-
-    @inlined
-    def through(first):
-        return value(first, 1)
-
-    @compiled
-    def ask(first):
-        return through(first)
-
-    assert (
-        [ask(kind(5)) for kind in (Twice, Thrice)]
-        == [11, 16]
-        == [value(kind(5), 1) for kind in (Twice, Thrice)]
-    )
-    assert value.__doc__ == "What it is worth."
-    assert value.knows(Twice(1))
-    assert not value.knows(Inner(1, 1))
-
-
-# C functions that compiled code calls by their addresses
-
-
-@compiled
-def lowest_that_differs(memcmp, a, b, n):
-    here, there = primitives.address_of(a, 1), primitives.address_of(b, 2)
-    return primitives.call_c(memcmp, here, there, n, 0)
-
-
-def test_compiled_code_calls_what_python_calls():
-    (memcmp,) = primitives.addresses(ctypes.util.find_library("c"), "memcmp")
-    a, b = np.arange(9, dtype=np.int16), np.arange(-1, 8, dtype=np.int16)
-    for n, expected in ((2, 0), (12, 0), (14, 0)):
-        assert lowest_that_differs(memcmp, a, b, n) == expected
-    b[5] += 1
-    for n in (6, 7, 8, 14):
-        found = lowest_that_differs(memcmp, a, b, n)
-        assert (found < 0) == (n > 6)
-        assert np.sign(found) == np.sign(lowest_that_differs.function(memcmp, a, b, n))

@@ -84,19 +84,6 @@ def test_a_driver_older_than_the_packages_is_told_before_the_work(knows, install
     assert (place, len(told)) == (["cpu" if remedy else "gpu"], 1)
 
 
-def test_buffers_and_clocks_belong_to_one_session(gpus, monkeypatch):
-    monkeypatch.setattr(gpu, "empty", lambda n, dtype: object())
-    monkeypatch.setattr(gpu, "pinned", lambda n, dtype: object())
-    one, two = (GpuSession(number) for number in range(2))
-    streams = [session.run(session.stream) for session in (one, one, two)]
-    for place in ("device_array", "pinned_array"):
-        assert len({id(getattr(stream, place)("out", 1, "u1")) for stream in streams}) == 3
-    with streams[0].clock.timed("score"):
-        pass
-    assert one.clock.seconds.keys() == {"score"}
-    assert not two.clock.seconds
-
-
 class Driver:
     """What ctypes calls before NVIDIA's bindings are imported; ``used``: GPUs."""
 
@@ -140,13 +127,6 @@ def test_a_gpu_is_woken_up_at_the_start_where_one_is_wanted(monkeypatch, command
     monkeypatch.setattr(places, "CDLL", lambda name: CDLL("/no/driver"))
     places.start_driver(0)
     assert gpus.used == []
-
-
-def test_arrays_of_a_stream_are_made_when_they_are_needed_first_and_grow(gpus):
-    array = GpuSession(0).stream().pinned_array
-    assert sum(map(len, gpus.held.values())) == 0
-    assert array("out", 3, "u1").size == 3
-    assert array("out", 300, "u1").size >= 300 <= array("out", 200, "u1").size
 
 
 # Memory

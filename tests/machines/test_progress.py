@@ -84,18 +84,6 @@ def test_elsewhere_a_line_a_minute(capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_a_stage_tells_its_share_and_shows_compiling_separately(capsys, monkeypatch):
-    time_and_compiled = [10.0, 1.0]
-    monkeypatch.setattr(object_cache, "seconds_of_compiling", lambda: time_and_compiled[1])
-    with Progress(often=60.0, seldom=-1.0, now=lambda: time_and_compiled[0]).stage("suffix array") as done:
-        time_and_compiled[:] = 15.5, 4.0
-        done(0.5)
-    lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "fmx: 00:00: suffix array"
-    assert lines[1] == "fmx: 50 % 00:05, 00:05 left: suffix array"
-    assert lines[-1] == "fmx: suffix array: 2.5 s, compiling: 3.0 s"
-
-
 def test_a_stage_goes_on_while_nobody_tells_anything(capsys):
     lines = []
 
@@ -112,20 +100,6 @@ def test_a_stage_goes_on_while_nobody_tells_anything(capsys):
     n_threads = threading.active_count()
     with Progress(quiet=True).stage("layout"):
         assert threading.active_count() == n_threads
-
-
-def test_what_is_shown_alone_is_shown_in_place_of_the_rest(capsys):
-    now = 1000.0
-    said = Progress(seldom=-1.0, now=lambda: now)
-    said.follow(lambda: 0.5)
-    now += 60
-    with said.alone(lambda: "1 of 4 functions compiled", lambda: 0.25):
-        now += 10
-        said.show("7 reads")
-    said.show("8 reads")
-    lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "fmx: 25 % 00:10, 00:30 left: 1 of 4 functions compiled"
-    assert lines[-1] == "fmx: 50 % 01:10, 01:10 left: 8 reads"
 
 
 def test_a_reference_that_is_read_tells_its_share(folder):

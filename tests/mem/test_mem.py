@@ -2,10 +2,8 @@
 
 import io
 from pathlib import Path
-from typing import runtime_checkable
 
 import cases
-import mems
 import naive
 import pytest
 from cover import examples
@@ -18,10 +16,9 @@ from fmx.index import fm_index
 from fmx.input import spans
 from fmx.input.chunks import literal_fasta
 from fmx.input.reads import FORWARD, REVERSE
-from fmx.mem import Matcher, matching, seeds
+from fmx.mem import matching
 from fmx.mem import matching as pipeline
-from fmx.mem.matching import ALGORITHMS, ALL, IN_BOTH, IN_REFERENCE, JoinedMatchers, MemOptions, make_matcher
-from fmx.mem.mummergpu_gpu import GpuMummer
+from fmx.mem.matching import ALGORITHMS, ALL, IN_BOTH, IN_REFERENCE, MemOptions
 from fmx.output import module_of
 
 UNIQUE = [ALL, IN_REFERENCE, IN_BOTH]
@@ -113,28 +110,3 @@ def test_long_matches_and_repeats(algorithm, index_of):
         for many in (0, 5, None):
             found = rows(find(index_of(contigs, with_lcp=True), [query], options, many=many))
             assert found == [match for match in every if match[-1] >= least]
-
-
-def test_the_width_of_windows():
-    """As wide as the table's strings where strings are rare, all of a match where they are not."""
-    assert seeds.best_width(30_000_000, 12, 20) == 12
-    assert seeds.best_width(30_000_000, 12, 1) == 1
-    assert seeds.best_width(1000, 5, 20) == 5
-    assert seeds.best_width(3_000_000_000, 13, 13) == 13
-
-
-@pytest.mark.parametrize("is_joined", [False, True])
-@pytest.mark.parametrize("algorithm", [*ALGORITHMS, "sparse"])
-def test_a_matcher_yields_matches_in_order_and_no_empty_ones(algorithm, is_joined, index_of):
-    letters, is_sparse = random_letters(600, "matchers"), algorithm == "sparse"
-    layouts = ("sparse-k5-w3",) if is_sparse else ("bvsfm-k2-d96",)
-    path = index_of(numbered([letters]), layouts, with_lcp=not is_sparse)
-    opened = fm_index.load(path, method="sparse" if is_sparse else "verify")
-    matcher = make_matcher(opened, MemOptions(15, algorithm="seeds" if is_sparse else algorithm))
-    if is_joined:
-        matcher = JoinedMatchers([matcher], [0])
-    assert all(isinstance(x, runtime_checkable(Matcher)) for x in (matcher, GpuMummer.__new__(GpuMummer)))
-    found = list(matcher.slices(mems.strands([letters[100:140] + "T" + letters[300:360]])))
-    places = [place for part in found for place in zip(part.strand, part.position, strict=True)]
-    assert places == sorted(places) != []
-    assert all(part.length.size for part in found)

@@ -9,9 +9,9 @@ import cases
 import naive
 import pytest
 import workflow
-from bad_reads import BAD_READS, complaint
+from bad_reads import complaint
 from conftest import ROOT
-from output_of import bgzf, without_program
+from output_of import without_program
 from texts import numbered, random_letters
 
 GOLDEN = ROOT / "tests" / "data" / "golden_mem"
@@ -92,26 +92,6 @@ def test_sam_is_accepted_by_samtools(peer, tmp_path, phage, command):
     assert int(done.stdout) == len((GOLDEN / "all.bed").read_text().splitlines())
 
 
-def test_kinds_of_input(indexed, command):
-    """FASTA in lines, FASTQ, gzip, bgzf and standard input give the same."""
-    queries = [("a", CONTIGS[0][1][100:400]), ("b", CONTIGS[1][1][350:460]), ("c", "N"), ("d", "A")]
-    fasta = cases.fasta([(f"{name} x", sequence) for name, sequence in queries], 60).decode()
-    fastq = "".join(f"@{n} x\n{s}\n+\n{'I' * len(s)}\n" for n, s in queries)
-    (indexed / "q.fa").write_text(fasta)
-    (indexed / "q.fq").write_text(fastq)
-    (indexed / "q.fa.gz").write_bytes(gzip.compress(fasta.encode()))
-    (indexed / "q.fq.bgz").write_bytes(bgzf(fastq.encode()))
-    (indexed / "crlf.fa").write_bytes(fasta.replace("\n", "\r\n").encode())
-    expected = command("mem", "-q", "q.fa").out
-    assert expected.count(b"\n") == 7
-    for name in ("q.fq", "q.fa.gz", "q.fq.bgz", "crlf.fa"):
-        assert command("mem", "-q", name).out == expected
-    assert command("mem", "-q", "-", stdin=fasta.encode()).out == expected
-    assert command("mem", "-q", "q.fa", "q.fq").out == 2 * expected
-    assert command("mem", "-q", "q.fa", "-o", "out.txt").out == b""
-    assert (indexed / "out.txt").read_bytes() == expected
-
-
 def test_no_query_and_no_match(indexed, command):
     (indexed / "none.fa").write_text("")
     result = command("mem", "none.fa")
@@ -137,31 +117,6 @@ def test_a_long_query_is_shared_out(command, tmp_path):
     lengths = [int(line.split()[2]) for line in found[0].splitlines() if line[0] != 62]
     assert sum(lengths) == query.count("N") * 40_000
     assert len(lengths) == 2 * query.count("N") - 1
-
-
-@pytest.mark.parametrize("name", sorted(BAD_READS.keys() - {"a name too long for SAM"}))
-def test_bad_queries_are_refused(name, indexed, command):
-    data, said = BAD_READS[name]
-    (indexed / "bad").write_bytes(data)
-    line = complaint(command("mem", "-q", "bad", "-o", "out.txt"))
-    assert all(words in line for words in said)
-    assert not (indexed / "out.txt").exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["-b", "-r", "q.fa"], "give only one of"),
-        (["--mum", "--maxmatch", "q.fa"], "give only one of"),
-        (["--format", "paf", "-c", "q.fa"], "need --format mummer"),
-        (["-l", "0", "q.fa"], "-l: must be 1 or more, not 0"),
-        ([], "missing argument"),
-    ],
-)
-def test_commands_that_make_no_sense(arguments, said, indexed, command):
-    result = command("mem", *arguments)
-    assert result.code == 2
-    assert said in result.err
 
 
 def test_an_index_without_a_whole_suffix_array(folder, index_of, command):

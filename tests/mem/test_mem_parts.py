@@ -9,7 +9,6 @@ from cover import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from mems import expect_rows, in_slices, rows
-from output_of import without_program
 from several import far_apart, symbols_of
 from test_mem import STRANDS, TASK_SIZES, UNIQUE, broken, drawn_queries, find
 from texts import numbered, random_letters
@@ -63,20 +62,6 @@ def test_positions_beyond_32_bits_are_kept(kind, tmp_path):
         found = find(far, queries, options, kind)
         assert found == find(near, queries, options, kind)
         assert (unique == IN_BOTH) or len(found.splitlines()) > 5
-
-
-def test_the_command_reads_parts(tmp_path, command):
-    contigs = numbered([random_letters(300, i) for i in range(4)])
-    one, several = build_both(tmp_path, contigs, 310)
-    (tmp_path / "q.fa").write_bytes(cases.fasta(numbered([contigs[2][1][40:200] + contigs[0][1][:90]])))
-    for kind in KINDS:
-        options = ["-q", "--mum", "-b", "-t", 3, "--format", kind, tmp_path / "q.fa"]
-        found, expected = (command("mem", "-x", path, *options) for path in (several, one))
-        assert (found.code, found.err) == (0, "")
-        assert without_program(found.out) == without_program(expected.out)
-        assert found.out.count(b"\n") > 1
-        with_gpu = command("mem", "-x", several, "--engine", "auto", *options)  # if there is one
-        assert (with_gpu.code, without_program(with_gpu.out)) == (0, without_program(expected.out))
 
 
 def test_slices_are_no_larger_than_asked_for(tmp_path):

