@@ -64,12 +64,6 @@ def contigs_of_stretches(contigs, read: str, n: int, strands=(FORWARD, REVERSE))
     }
 
 
-def count(contigs, read: str) -> tuple:
-    """(occurrences on the plus strand, on the minus strand)."""
-    found = locate(contigs, read)
-    return sum(hit[2] == FORWARD for hit in found), sum(hit[2] == REVERSE for hit in found)
-
-
 def counts(contigs, found) -> list:
     """Lines of ``fmx search --counts``, of reads whose occurrences are ``found``."""
     lines = []
@@ -109,14 +103,6 @@ def kmer_bwt(text: str, rows: list, k: int) -> list:
 def first_row(text: str, rows: list, letters: str) -> int:
     """C: the number of suffixes that sort before ``letters``."""
     return sum(text[i : i + len(letters)] < letters for i in rows)
-
-
-def occ_column(text: str, rows: list, letters: str) -> list:
-    """C + Occ(letters, i) for i = 0 to n."""
-    column = [first_row(text, rows, letters)]
-    for before in kmer_bwt(text, rows, len(letters)):
-        column.append(column[-1] + (before == letters))
-    return column
 
 
 def common_prefix(a: str, b: str) -> int:

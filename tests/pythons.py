@@ -8,7 +8,6 @@ from pathlib import Path
 
 from conftest import ROOT
 
-VERSIONS = ["3.11", "3.12", "3.13", "3.14", "3.15"]  # as pyproject.toml and its classifiers have them
 UV = [sys.executable, "-m", "uv", "--quiet", "--no-config"]
 
 

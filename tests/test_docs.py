@@ -84,13 +84,6 @@ def test_every_command_parses(path, monkeypatch):
         assert "COMMAND" in words or not wrong_with(words, whole and bool(words)), line
 
 
-def test_wrong_commands_are_noticed():
-    assert words_of("taskset -c 1,2 fmx search -t 2 > x  # why") == ["search", "-t", "2"]
-    for line in ("fmx serch", "fmx search --engin cpu", "fmx search -k many r.fa", "fmx inspect --tune a"):
-        assert wrong_with(words_of(line), whole=False)
-    assert wrong_with(["search"], whole=True)
-
-
 @pytest.mark.parametrize("path", PAGES, ids=name_of)
 def test_every_file_and_name_is_there(path):
     for quoted in inline_of(path.read_text()):

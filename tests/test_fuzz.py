@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 from cover import nightly
-from fuzz import case, rules
+from fuzz import case
 from fuzz.kinds import reads
-from fuzz.runner import Outcome, Runner
+from fuzz.runner import Runner
 from fuzz.session import KINDS, Session
 
 FEW = {
@@ -55,33 +55,6 @@ def test_a_lost_read_and_a_moved_hit_are_seen(session):
     moved = [line.replace(b"NH:i:1\t", b"NH:i:2\t").replace(b"NH:i:0", b"NH:i:1") for line in lines]
     (complaint,) = reads.check(found, [replace(outcome, out=b"\n".join(moved))], session.folder)
     assert "wrong output" in complaint
-
-
-@pytest.mark.parametrize(
-    ("code", "err", "word"),
-    [
-        (1, "Traceback (most recent call last):\nKeyError: 'x'\n", "traceback: KeyError"),
-        (1, "fmx: error: a\nfmx: error: b\n", "2 lines"),
-        (1, "fmx: error: a\x1b[2J\n", "raw bytes"),
-        (0, "fmx: error: a\n", "exit 0 with an error"),
-        (0, "Exception ignored in: x\n", "not a message"),
-        (2, "Usage: fmx\n\nError: a\n", "exit 2 with 0 lines"),
-        (2, "fmx: error: a\nwhat?\n", "not a message"),
-        (3, "", "exit code 3"),
-    ],
-)
-def test_bad_ends_and_messages_are_seen(code, err, word):
-    (complaint,) = rules.of_exit(Outcome([], code, b"", err.encode()))
-    assert word in complaint
-
-
-def test_changed_inputs_and_things_left_behind_are_seen():
-    before = {"reads.fq": "1", "ref.fmx/meta.json": "2"}
-    assert rules.of_files(before, before, [], failed=False) == []
-    assert rules.of_files(before, {**before, "out.sam": "3"}, ["out.sam"], failed=False) == []
-    for after in ({**before, "reads.fq": "0"}, {"reads.fq": "1"}, {**before, ".out.sam.partial": "3"}):
-        assert len(rules.of_files(before, after, ["out.sam"], failed=False)) == 1
-    assert len(rules.of_files(before, {**before, "out.sam": "3"}, ["out.sam"], failed=True)) == 1
 
 
 def test_a_crash_and_a_hang_are_seen(tmp_path):

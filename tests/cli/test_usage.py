@@ -1,6 +1,5 @@
 """Options and their help; a wrong command is one line that names the remedy, and exit code 2."""
 
-import os
 import re
 
 import cases
@@ -267,19 +266,3 @@ def test_a_wrong_command_is_one_line(words, message, home, command):
     line = said(command(*words.split()))
     assert line.endswith(message) if (words, message) in ENDS else line == message
     assert sorted(path.name for path in home.iterdir()) == ["l.csv", "r.fa", "r.fq"]
-
-
-@pytest.mark.skipif(os.path.exists("/dev/nvidia0"), reason="there is a GPU")
-@pytest.mark.parametrize("name", ["pairwise", "locate", "search", "mem"])
-def test_auto_takes_the_cpu_where_there_is_no_gpu_and_says_so(name, home, command):
-    def lines(*words):
-        done = command(name, "r.fa", *words)
-        return done.code, [line for line in done.out.splitlines() if line[:3] != b"@PG"], done.err
-
-    cases.build(home / "ref.fmx", GENOME)
-    _, expected, _ = lines("-q")
-    assert expected
-    assert lines("--engine", "cuda")[0] == 1
-    code, found, err = lines("--engine", "auto")
-    assert (code, found) == (0, expected)
-    assert f"on the CPU{': no GPU' if name == 'pairwise' else ''}" in err

@@ -4,7 +4,6 @@ import subprocess
 import sys
 import threading
 
-import gpu_pairwise
 import numpy as np
 import pytest
 from align import naive_nw
@@ -160,13 +159,6 @@ def test_sixteen_bits_are_used_only_where_they_are_exact():
     assert not fits(encode(["A"]), just, (256, 5))
 
 
-def test_memory_is_the_papers_table_1():
-    n, m, columns = len(PAIRS), setting(MatrixBatch, Scoring()), setting(ColumnBatch, Scoring())
-    assert m.matrix.size == 1 + sum(len(SEQUENCES[a]) * len(SEQUENCES[b]) for a, b in PAIRS)
-    assert columns.column.size == n * max(map(len, SEQUENCES))
-    assert shared_bytes(18, 128) == 128 * 18 * (4 + 1)
-
-
 @pytest.mark.skipif(not SIMULATED, reason="only the simulator checks every access to shared memory")
 def test_shared_memory_is_needed_to_the_last_byte():
     c = setting(ColumnBatch, Scoring())
@@ -189,11 +181,3 @@ def test_devices_write_the_same_bytes(tmp_path, options):
         outputs.append(done.stdout)
     assert len(set(outputs)) == 1
     assert len(outputs[0].splitlines()) > 3
-
-
-def test_the_benchmark_times_batches_of_matrices():
-    rows = gpu_pairwise.batches((1, 3), length=7)
-    assert [(row["name"], row["pairs"]) for row in rows] == [
-        (name, n) for n in (1, 3) for name in ("tiled", "dscan", "rscan")
-    ]
-    assert all(row["pairs_per_s"] > 0 for row in rows)

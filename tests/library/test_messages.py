@@ -7,9 +7,6 @@ from collections.abc import Iterator
 import cases
 import numpy as np
 import pytest
-from cover import examples
-from hypothesis import given
-from hypothesis import strategies as st
 
 import fmx
 from fmx import errors
@@ -126,16 +123,6 @@ def test_files_of_long_names(name, valid, tmp_path):
         check(index.search, path)
         check(index.search_pairs, path, valid["reference"])
         check(index.mem, path)
-
-
-@examples(50)
-@given(st.text(), st.integers(20, 100))
-def test_brief_texts(text, most):
-    found = errors.brief(text, most)
-    assert len(found) <= most
-    assert found.isprintable()
-    if text.isprintable() and len(text) <= most:
-        assert found == text
 
 
 def test_errors_keep_both_ends_and_travel():

@@ -56,29 +56,6 @@ def test_names_that_there_are_not(opened):
         hits.names["contig"][hits["reverse"]]
 
 
-def test_what_a_table_shows(opened, fastq):
-    hits = opened.locate({"x" * 99: READS[0]})
-    lines = repr(hits).splitlines()
-    assert lines[0] == f"<fmx.Table: {hits.size} row{'s' if hits.size != 1 else ''}>"
-    assert lines[1].split() == pyarrow.table(hits).column_names
-    for line, row in zip(lines[2:12], hits, strict=False):
-        values = [row["contig"], opened.contigs[row["contig"]], *list(row)[2:]]
-        assert line.split()[-5:] == [str(value) for value in values]
-        assert "x ... x" in line
-    every = opened.locate(fastq)
-    assert len(every) > 10
-    assert [len(repr(every).splitlines()), repr(every).splitlines()[-1]] == [13, "..."]
-    assert str(every) == repr(every)
-    assert repr(every[:0]).splitlines()[0] == "<fmx.Table: 0 rows>"
-    assert len({len(line) for line in repr(every).splitlines()[1:-1]}) == 1
-    assert repr(every.reshape(1, -1)).startswith("Table([[(")
-    names = repr(fmx.Names.of(["x" * 999, "\n", "a", "b"]))
-    assert names.startswith("<4 names: 'xxx")
-    assert names.endswith(r"xxx', '\n', 'a', ...>")
-    assert len(names) < 100
-    assert repr(fmx.Names.of([])) == "<no names>"
-
-
 def test_tables_of_other_libraries(opened, fastq):
     everything = opened.locate(fastq), opened.locate(READS), opened.search([]), opened.locate({})
     everything = *everything, everything[0][:0]

@@ -159,26 +159,3 @@ def test_the_library_searches_on_the_cpu(home):
     reads = [UNIT[:40]]
     with fmx.open(home / "ref.fmx", engine="auto") as index, fmx.open(home / "ref.fmx") as other:
         assert index.search(reads).tolist() == other.search(reads).tolist() != []
-
-
-@pytest.mark.skipif(os.path.exists("/dev/nvidia0"), reason="there is a GPU")
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("search r.fa -x {}", "searching on the CPU"),
-        ("mem r.fa -x {} --algorithm mummergpu", ""),
-        ("index r.fa", "building on the CPU"),
-    ],
-)
-def test_without_a_gpu_cuda_is_an_error_and_auto_uses_the_cpu(words, said, folder, index_of, command):
-    pytest.importorskip("numba_cuda", reason="pip install '.[cuda]'")
-    (folder / "r.fa").write_text(f">r\n{UNIT[50:150]}\n")
-    words = words.format(index_of(CONTIGS, with_lcp=True)).split()
-    refused = command(*words, "--engine", "cuda")
-    assert (refused.code, refused.out) == (1, b"")
-    assert "--engine cpu" in refused.err
-    assert not (folder / "r.fmx").exists()
-    if said:
-        done = command(*words, "--engine", "auto")
-        assert (done.code, done.records) == (0, command(*words, "-q").records)
-        assert said in done.err

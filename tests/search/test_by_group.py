@@ -67,29 +67,6 @@ def test_reads_are_counted_by_group(index, most, v, home, folder, command):
     assert any(0 < int(line.split("\t")[5]) < int(line.split("\t")[2]) for line in lines[1:])
 
 
-def test_shards_are_added_up(home, folder, command):
-    how = ["search", "-q", "-x", home / "parts.fmx", home / "r.fq", "--counts-by", "group"]
-    for number in (1, 2):
-        command(*how, "--counts", "n.tsv", "-o", "out.d", "--shard", f"{number}/2")
-    assert command("merge", "-q", "out.d", "-o", "out.sam", "--counts", "merged.tsv").code == 0
-    found = [naive.locate(CONTIGS, read) for read in READS]
-    assert (folder / "merged.tsv").read_text().splitlines() == expected(found)
-
-
-def test_groups_that_are_not_there_are_asked_for_in_vain(index_of, folder, command):
-    (folder / "r.fa").write_text(">r\nACGT\n")
-    how = ["search", "-q", "-x", index_of(CONTIGS), "r.fa", "-o", "out.sam", "--counts-by", "group"]
-    result = command(*how)
-    assert (result.code, "--counts-by group needs --counts FILE" in result.err) == (2, True)
-    result = command(*how, "--counts", "table.tsv")
-    assert (
-        result.code,
-        "has no groups of contigs, because it was built from a single file: build it from several files"
-        in result.err,
-    ) == (1, True)
-    assert not (folder / "table.tsv").exists()
-
-
 class Watched:
     """A locator whose calls are noted in ``located``: the numbers of positions."""
 

@@ -110,15 +110,6 @@ def test_collapsed_reads_of_other_programs(names, n, has_hint, command, index_of
     assert sum(int(line.split("\t")[2]) for line in (folder / "c.tsv").read_text().splitlines()[1:]) == n
 
 
-def test_what_is_collapsed_is_collapsed_again(run):
-    reads = [(f"r{i}", SEQUENCES[i % 3]) for i in range(9)]
-    first = run(reads, collapse=Trim())
-    again = run([(line[0], line[9]) for line in first[0]], collapse=Trim())
-    assert [line[:9] for line in again[0]] == [line[:9] for line in first[0]]
-    assert [line[0] for line in again[0]] == ["r0_x3", "r1_x6"]
-    assert again[1:] == first[1:]
-
-
 def test_no_memory_and_no_number_for_them_are_told(run):
     heavy = [(f"r{i}_x999999999999", "ACAC") for i in range(10)]
     with pytest.raises(
@@ -197,24 +188,6 @@ def test_spans_that_are_put_while_another_one_is_added_are_added_next():
     while left:
         kept.put(*left.pop(0))
     assert records(kept, 5000) == together(reads)
-
-
-REFUSED = {
-    "-1 r.fa -2 s.fa": "--collapse works on single reads only, not on pairs",
-    "r.fa --un rest.fq": "--un rest.fq: the output can only be FASTA, not .fq",
-    "--samples sheet.tsv -o all.sam": "--collapse needs one output per sample: put {sample} into the names",
-    "--samples sheet.tsv -o {sample}.sam": "--collapse: sample a has several read groups; give it one",
-}
-
-
-@pytest.mark.parametrize("options", REFUSED)
-def test_what_cannot_be_collapsed_is_refused(options, folder, index_of, command):
-    for name in ("r.fa", "s.fa"):
-        (folder / name).write_bytes(b">r_x4\nACAC\n")
-    (folder / "sheet.tsv").write_text("sample\treads\trg\na\tr.fa\t@RG\\tID:x\na\ts.fa\t@RG\\tID:y\n")
-    result = command("search", "-x", index_of(GENOME), "--collapse", *options.split())
-    assert (result.code, result.out) == (2, b""), result.err
-    assert REFUSED[options] in result.err
 
 
 def test_reads_without_a_hit_are_fasta_with_their_weights(folder, index_of, command):

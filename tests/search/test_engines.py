@@ -7,11 +7,10 @@ import cases
 import numpy as np
 import pytest
 from cached import compiled
-from conftest import LAYOUTS, WAYS
+from conftest import LAYOUTS
 from cover import covered
 from texts import TEXTS, numbered, random_letters, reads_of
 
-from fmx.index import layouts
 from fmx.index.contracts import find, on_device
 from fmx.input import reads
 from fmx.search.find import find_intervals, make_query
@@ -90,11 +89,3 @@ def test_seed_and_verify_of_a_gpu_thread_finds_the_intervals_of_the_cpu(name, in
     _find_all(on_device(query), patterns, found)
     expected = find_intervals(query, patterns)
     assert [array.tolist() for array in found] == [array.tolist() for array in expected]
-
-
-def test_every_query_and_layout_is_reached(index_of):
-    assert {layouts.parse_name(name).family for name in LAYOUTS} == set(layouts.REGISTRY)
-    assert {layouts.parse_name(name).k for name in LAYOUTS} >= {1, 2, 3}
-    path = index_of(TEXTS["period 2"], LAYOUTS)
-    used = {type(make_query(cases.load(path, way))).__name__ for way in WAYS}
-    assert used == {"Exact", "Verify"}

@@ -78,12 +78,3 @@ def test_patterns_that_cannot_occur_are_told_of_iupac(form, folder, index_of, co
         assert (result.code, result.out.count(b"\n")) == (0, n_lines)
         assert result.err.count(hint) == result.err.count("hint") == n_hints
     assert "hint" not in command("locate", "-x", index_of(GENOME), "-p", "AC").err
-
-
-def test_a_pattern_with_a_letter_that_is_no_iupac_code_is_reported(index_of, command):
-    said = command("locate", "-x", index_of(GENOME), "-p", "GATZACA").err
-    assert "1 not searched (empty, or with characters other than A, C, G, T and U)" in said
-    assert "hint" not in said  # --iupac would not help
-    said = command("locate", "-x", index_of(GENOME), "-p", "GATZACA", "--iupac").err
-    assert "1 not searched (empty, or with characters other than IUPAC codes)" in said
-    assert "hint" not in said

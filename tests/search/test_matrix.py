@@ -60,22 +60,6 @@ def test_ten_strains_are_counted_as_by_hand(home, folder, command):
         np.testing.assert_array_equal(dense, expected)
 
 
-def test_patterns_of_the_command_line_are_their_own_names(home, command):
-    place, _, counts = home
-    result = command("locate", "-q", "-x", place / "strains.fmx", "-p", "GATC", "--matrix", "counts")
-    assert result.out.decode().splitlines() == table("pattern", ["GATC"], counts[:1])
-
-
-def test_lines_of_shards_are_those_of_all(home, folder, command):
-    place, _, counts = home
-    how = ["locate", "-q", "-x", place / "strains.fmx", place / "p.fa", "--matrix", "counts"]
-    for number in (1, 2):
-        assert command(*how, "-o", "out.d", "--shard", f"{number}/2").code == 0
-    assert command("merge", "-q", "out.d", "-o", "m.tsv").code == 0
-    names = [f"p{i}" for i in range(len(counts))]
-    assert (folder / "m.tsv").read_text().splitlines() == table("pattern", names, counts)
-
-
 def test_near_matches_parts_and_several_indexes_agree_with_a_naive_scan(folder, command):
     unit = random_letters(60, "matrix")
     contigs = numbered([unit, unit[10:] + random_letters(40, 1), random_letters(50, 2)])

@@ -318,17 +318,3 @@ def test_occurrences_of_patterns_are_listed_with_mismatches(index_of, command):
     lines = command(*how, "-p", "GATNTCRANC", "--iupac", "--forward-only").out.decode().splitlines()[1:]
     found = sorted(hit[1:3] for hit in naive.near(CONTIGS, "GATNTCRANC", 2, iupac=True, strands=(0,)))
     assert [line.split("\t")[1:3] for line in lines] == [[f"c{contig}", str(i)] for contig, i in found]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["search", "-", "--strata"], "--strata needs --mismatches 1 or 2"),
-        (["search", "-", "--mismatches", "3"], "--mismatches: must be from 0 to 2, not 3"),
-        (["locate", "-p", "R", "--iupac", "--format", "sam"], "SAM cannot represent IUPAC patterns"),
-    ],
-)
-def test_what_cannot_be_is_refused(arguments, message, index_of, command):
-    result = command(*arguments, "-x", index_of(CONTIGS))
-    assert result.code == 2
-    assert message in result.err

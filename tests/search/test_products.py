@@ -8,7 +8,6 @@ import pytest
 from conftest import ROOT
 from texts import numbered, random_letters
 
-from fmx.index import fm_index, reference
 from fmx.input.spans import read_chunks
 from fmx.search import products
 
@@ -87,15 +86,6 @@ def test_products_are_the_naive_ones(folder, index_of, command):
     assert "fmx: 8 pairs of primers: " in result.err
 
 
-def test_letters_come_back(index_of):
-    index = fm_index.load(index_of(CONTIGS), with_text=True)
-    held = reference.PackedLetters(index, [0])
-    for contig, (_, sequence) in enumerate(CONTIGS):
-        for start in range(0, len(sequence), 17):
-            for end in (start, start + 1, start + 33, len(sequence)):
-                assert held.between(contig, start, min(end, len(sequence))).decode() == sequence[start:end]
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
@@ -116,10 +106,6 @@ def test_letters_come_back(index_of):
         ),
         (["--pairs", "same.tsv"], 1, "same.tsv: line 2: a is also the pair of line 1: rename one"),
         (["--pairs", "none.tsv"], 1, "none.tsv: no primer pairs: give lines of name, forward and reverse"),
-        (["--pairs", "same.tsv", "-p", "ACG"], 2, "takes the primers from FILE: leave out -p"),
-        (["--pairs", "same.tsv", "--format", "sam"], 2, "--pairs writes TSV, BED or FASTA, not sam"),
-        (["-p", "ACG", "--format", "fasta"], 2, "FASTA is for PCR products: give --pairs with it"),
-        (["-p", "ACG", "--format", "bed", "--absent"], 2, "--absent adds lines to TSV, not to BED: leave"),
     ],
 )
 def test_what_cannot_be_is_refused(arguments, code, message, folder, index_of, command):
@@ -198,20 +184,3 @@ def test_products_are_those_of_primersearch(coli, command, peer):
             told.add((start, start + size, name))
     assert found == told
     assert len(found) == 14
-
-
-def test_one_of_each_is_told_as_one(index_of, folder, command):
-    contig = CONTIGS[0][1]
-    (folder / "one.tsv").write_text(f"p\t{contig[:20]}\t{naive.reverse_complement(contig[60:80])}\n")
-    (folder / "one.fa").write_text(f">r\n{contig[:60]}\n")
-    index = str(index_of(CONTIGS[:1]))
-    told = command("locate", "-x", index, "--pairs", "one.tsv").err
-    assert "fmx: 1 pair of primers: 1 has products; 1 product; " in told
-    told = command("search", "-x", index, "one.fa").err
-    assert "fmx: 1 read: 1 mapped (100.00 %), 1 uniquely; 1 occurrence; " in told
-    (folder / "two.fa").write_text(f">r\n{naive.reverse_complement(contig[90:150])}\n")
-    told = command("search", "-x", index, "-1", "one.fa", "-2", "two.fa").err
-    assert (
-        "fmx: 1 pair: 1 mapped as proper pairs (100.00 %), 1 uniquely; 1 proper pair in all; 0 mates" in told
-    )
-    assert "fmx: 1 query of 60 bases: 1 match; " in command("mem", "-x", index, "one.fa").err

@@ -94,13 +94,8 @@ def test_every_source_gives_the_same(name, home, command):
         (None, ".", 1, ".: has no meta.json, so it is not an fmx index"),
         (None, "r.fa --pam NXG", 2, "--pam: 'NXG' contains 'X', which is not an IUPAC base"),
         (None, f"r.fa --pam {'N' * 65}", 2, f"--pam: '{'N' * 65}' has more than 64 bases"),
-        (None, "r.fa --mismatches 5", 2, "--mismatches: must be from 0 to 4, not 5"),
-        (None, "r.fa -m 0", 2, "-m: must be 1 or more, not 0"),
-        (None, "r.fa --max-memory 8", 2, "--max-memory: 8 has no unit: give 8G or 8M"),
         (None, "r.fa -o sites.sam", 2,
          "-o sites.sam: the output can only be TSV, BED or Parquet, not .sam; choose another name or format"),
-        (None, "r.fa -o g.csv --format tsv", 2,
-         "-o g.csv: the suffix .csv contradicts --format tsv; leave out --format, or choose another name"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named(library, words, code, message, home, command):
