@@ -124,7 +124,7 @@ def align(
                 left = int((total - n_done) / rate) if rate else 0
                 shown = f"{n_done:,} of {n_of(total, 'pair')}, {rate:,.0f} pairs/s"
                 progress.show(f"{shown}, {left // 60}:{left % 60:02d} left")
-        selves = sum(last - first for first, last in chunks) if job.diagonal else 0
+        selves = sum(last - first for first, last in chunks) if job.half and job.diagonal else 0
         summary = AlignmentSummary(total, total if values else n_lines, selves)
         outputs.finish(summary)
         wall.turn_to("writing")

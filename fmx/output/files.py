@@ -19,19 +19,20 @@ from ..errors import OutputError, cannot_write, shown
 from ..input.streams import STANDARD
 from ..system import PLACE, DraftFile, widen
 
+INDEXES = ".bai", ".csi", ".crai"  # of BAM and CRAM
+
 
 class OutputFile:
     """An open file, which appears whole at ``path`` with ``commit``; ``file``: the open binary file.
 
     Devices, pipes and '-' (standard output) are written directly, and so are files ``in_folder``, a draft
-    already.  ``stack`` closes the file; a draft without ``commit`` is removed.  ``replaced``: suffixes of
-    older files, such as an index, that ``commit`` removes.  Raises OutputError.
+    already.  ``stack`` closes the file; a draft without ``commit`` is removed.  ``commit`` also removes the
+    index of an older file at ``path``.  Raises OutputError.
     """
 
     def __init__(self, path: str, stack: ExitStack, in_folder: bool = False) -> None:
         self.path, self._stack = path, stack
         self._drafts: list[DraftFile] = []
-        self.replaced: tuple[str, ...] = ()
         with named_output(path):
             if path == STANDARD:
                 self.file: BinaryIO = sys.stdout.buffer
@@ -75,7 +76,7 @@ class OutputFile:
     def commit(self) -> set[Path]:
         """Rename the complete drafts to their final names; return their folders, to be synced to disk."""
         with named_output(self.path):
-            for suffix in self.replaced:
+            for suffix in INDEXES if self._drafts else ():
                 with suppress(FileNotFoundError):
                     os.unlink(f"{self._drafts[0].final}{suffix}")
             for draft in self._drafts:

@@ -9,6 +9,7 @@ import os
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,9 +30,12 @@ _TABLES = ("contigs", "groups")  # of dicts, with names and lengths
 LONG = (*_LISTS, *_TABLES, "screen", "samples", "ranks", "correlation")
 
 
+typed: ContextVar[str] = ContextVar("typed")  # the command that a worker of a cluster does a part of
+
+
 def command_line() -> str:
     """Return the command as typed, on one line, without tabs."""
-    return shown(shlex.join(["fmx", *sys.argv[1:]]))
+    return typed.get("") or shown(shlex.join(["fmx", *sys.argv[1:]]))
 
 
 @dataclass(frozen=True)

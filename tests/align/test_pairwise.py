@@ -185,6 +185,13 @@ def test_bad_input_is_refused_in_one_line(tmp_path, capsys, content, message):
     assert not (tmp_path / "out.tsv").exists()
 
 
+def test_only_one_set_has_pairs_of_a_sequence_with_itself(tmp_path, capfd):
+    fasta = str(write(tmp_path / "s.fa", SMALL))
+    for n_files in (1, 2):
+        assert run(["pairwise", *n_files * [fasta], "--matrix", "score", "-o", str(tmp_path / "m.npz")]) == 0
+        assert ("of them a sequence with itself" in capfd.readouterr().err) == (n_files == 1)
+
+
 def test_a_matrix_larger_than_any_memory_is_refused(tmp_path):
     matrix = SquareMatrix("npz", "score", range(2**40), range(2**40), is_half=True)
     said = "1099511627776 x 1099511627776 does not fit into memory: write"

@@ -119,6 +119,8 @@ def test_a_cluster_writes_the_bytes_of_one_run(words, name, home, shared):
             facts = json.loads((home / "t.json").read_text())
             contents[-1] += [facts[key] for key in ("counts", "shares", "lengths", "contigs", "inputs")]
     assert contents[0] == contents[1]
+    if name.endswith(".sam"):
+        assert f"CL:fmx {words}".encode() in (home / name).read_bytes()
     assert not (home / f"{name}.shards").exists()
 
 

@@ -66,6 +66,8 @@ def test_sorted_with_its_index(name, index, search, folder):
     there = [line for line in expected if line.split("\t")[2] == GENOME[1][0]]
     assert len(there) > 3
     assert lines(name, GENOME[1][0]) == there
+    assert search("-o", name).code == 0  # without an index of the file that was there
+    assert names(folder) == [name]
 
 
 def test_a_sorted_file_goes_to_a_pipe(search, folder):

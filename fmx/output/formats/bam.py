@@ -198,7 +198,6 @@ def _put_read(out, at, batch, r, reverse):
 MEMORY = 1 << 30  # bytes of records that all threads hold at a time
 LEAST = 32 << 20  # of these, per thread
 LONGEST = 2**29  # longest contig that .bai supports, in bases; longer ones need .csi
-INDEXES = ".bai", ".csi", ".crai"
 
 
 def is_needed(output: "RecordOutput") -> bool:
@@ -239,7 +238,6 @@ class Samtools(Container):
                 )
                 command = ["sort", "-O", self.kind, "-T", f"{folder}/piece", *options]
                 if file.draft:
-                    file.replaced = INDEXES
                     name, command = f"{name}##idx##{file.companion(self.index)}", [*command, "--write-index"]
             else:
                 kind = "bam,level=1" if self.kind == "bam" else self.kind  # as fmx compresses BAM
