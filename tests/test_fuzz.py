@@ -7,16 +7,15 @@ from dataclasses import replace
 
 import pytest
 from cover import nightly
-from fuzz import case
 from fuzz.kinds import reads
 from fuzz.runner import Runner
-from fuzz.session import KINDS, Session
+from fuzz.session import Session
 
 FEW = {
     "reads": 80, "reference": 12, "packed": 25, "damaged": 35, "arguments": 30, "pairs": 10, "shards": 15,
     "offtargets": 6, "alignments": 8, "collapse": 6,
 }  # fmt: skip
-MANY = {kind: 6 * n for kind, n in FEW.items()} | {"code": 2}
+MANY = {kind: 6 * n for kind, n in FEW.items()}
 
 
 @pytest.mark.parametrize("cases", [FEW, nightly(MANY)], ids=["few", "many"])
@@ -24,7 +23,7 @@ def test_the_first_cases_find_nothing(cases, tmp_path):
     with Session(tmp_path) as session:
         session.run_first(cases, seed=1)
         assert not session.found, session.report()
-    for kind in cases.keys() - {"code", "offtargets", "collapse"}:
+    for kind in cases.keys() - {"offtargets", "collapse"}:
         assert all(session.counts[kind, code] for code in (0, 1)), session.report()
 
 
@@ -66,14 +65,3 @@ def test_a_crash_and_a_hang_are_seen(tmp_path):
         assert runner.run(tmp_path, ["--version"]).code == 0
     with Runner(tmp_path / "b", limit=0) as runner:
         assert runner.run(tmp_path, ["--version"]).broken.startswith("hang")
-
-
-@pytest.mark.parametrize("kind", [nightly(kind) if kind == "code" else kind for kind in KINDS])
-def test_a_case_is_the_same_for_the_same_seed_and_can_be_kept(kind, session, tmp_path):
-    make = session.module(kind).make
-    one, same, other = (
-        replace(make(random.Random(seed), session.world), kind=kind, name=str(seed)) for seed in (5, 5, 6)
-    )
-    assert one == same != other
-    one.save(tmp_path / "kept", ["a complaint"], [])
-    assert case.load(tmp_path / "kept") == one

@@ -25,8 +25,8 @@ class Session:
     """
 
     def __init__(self, work: Path, limit=120.0):
-        self.work, self.folder, self.world = work, work / "case", work / "world"
-        self.limit, self.found, self.counts, self._many = limit, {}, Counter(), Counter()
+        self.folder, self.world = work / "case", work / "world"
+        self.found, self.counts, self._many = {}, Counter(), Counter()
         world.make(self.world)
         self._world_before = _stamps(self.world)
         self._runner = Runner(work / "standard", limit)
@@ -41,7 +41,6 @@ class Session:
         """Make and run cases for some time; case i of a kind is the same for the same seed."""
         names = list(only) or KINDS
         spent, number = dict.fromkeys(names, 0.0), dict.fromkeys(names, 0)
-        self._prepare(names)
         end = time.monotonic() + seconds
         while (start := time.monotonic()) < end:
             kind = min(names, key=lambda name: spent[name] / self.module(name).SHARE)
@@ -51,15 +50,9 @@ class Session:
 
     def run_first(self, numbers: dict, seed: int) -> None:
         """Run the first cases of each kind, {kind: how many}."""
-        self._prepare(numbers)
         for kind, n in numbers.items():
             for number in range(n):
                 self._look_at(self._case(kind, seed, number))
-
-    def _prepare(self, names) -> None:
-        for name in names:
-            if prepare := getattr(self.module(name), "prepare", None):
-                prepare(self.world)
 
     def _case(self, kind, seed, number) -> Case:
         rng = random.Random(f"{seed} {kind} {number}")
@@ -85,25 +78,18 @@ class Session:
         self.folder.mkdir()
         case.write_files(self.folder)
         module = self.module(case.kind)
-        runner = self._runner
-        if own := getattr(module, "environment", None):  # a process of its own
-            runner = Runner(self.work / "standard", self.limit, **own(self.folder))
         complaints, outcomes = [], []
-        try:
-            for arguments in case.commands:
-                before = rules.snapshot(self.folder)
-                outcome = runner.run(self.folder, arguments, case.stdin, case.chunk_size)
-                outcomes.append(outcome)
-                complaints += rules.of_exit(outcome)
-                after = rules.snapshot(self.folder)
-                complaints += rules.of_files(
-                    before, after, case.outputs, outcome.code != 0, case.facts.get("kept", ())
-                )
-                if outcome.code != 0:
-                    break
-        finally:
-            if runner is not self._runner:
-                runner.stop()
+        for arguments in case.commands:
+            before = rules.snapshot(self.folder)
+            outcome = self._runner.run(self.folder, arguments, case.stdin, case.chunk_size)
+            outcomes.append(outcome)
+            complaints += rules.of_exit(outcome)
+            after = rules.snapshot(self.folder)
+            complaints += rules.of_files(
+                before, after, case.outputs, outcome.code != 0, case.facts.get("kept", ())
+            )
+            if outcome.code != 0:
+                break
         if not complaints:
             complaints = module.check(case, outcomes, self.folder)
         if _stamps(self.world) != self._world_before:

@@ -164,16 +164,10 @@ IN_BOTH = f"contig c0 is in both a and b: {REBUILD}"
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (
-            ["-x", "a.fmx", "-x", "./a.fmx", "-x", "b.fmx"],
-            2,
-            "error: ./a.fmx is given twice: give each index once",
-        ),
         ([*SAME, "-o", "x.sam"], 1, f"{IN_BOTH}, or leave out -o\n"),
         ([*SAME, "--format", "sam"], 1, f"{IN_BOTH}, or leave out --format\n"),
         ([*SAME, "-o", "x.sam", "--counts", "x.tsv"], 1, f"{IN_BOTH}\n"),
         ([*SAME, "--counts", "x.tsv"], 1, f"a and b: add --counts-by group, or {REBUILD}\n"),
-        (["-x", "a.fmx", "-x", "b.fmx", "--max-memory", "1G"], 2, "--max-memory works with one index only"),
         ([*SAME, "--counts", "-"], 2, "without -o, the table of --screen goes to standard output: give"),
         (
             ["-x", "a.fmx", "--screen", "x.tsv", "--counts", "c.tsv", "--counts-by", "group"],

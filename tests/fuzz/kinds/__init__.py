@@ -2,7 +2,6 @@
 
 make     -> Case, from what the world holds in ``folder``
 check    -> list of what is wrong with the outcomes of the commands that were run, in the case's ``folder``
-prepare  (world's folder) what takes long, before the clock starts; optional
 """
 
 from ..oracle import RefusedError
