@@ -17,6 +17,7 @@ from cluster.nearby import CONTIGS, body_of, reads
 
 from fmx import __version__, jobs
 from fmx.align import pipeline
+from fmx.cli import dispatch
 from fmx.errors import ClusterError, DeviceError, InputError
 from fmx.index import fm_index
 from fmx.jobs import Cache, Job, Resources, cluster
@@ -24,6 +25,7 @@ from fmx.jobs import mem as mem_job
 from fmx.jobs.search import ReadInput, SearchJob
 from fmx.jobs.shard import identity
 from fmx.machines.places import Device
+from fmx.machines.progress import Progress
 from fmx.output.formats import sam
 
 
@@ -34,6 +36,26 @@ def files(folder):
     genes = [(f"g{i}", CONTIGS[0][1][i : i + 60]) for i in range(0, 300, 10)]
     (folder / "genes.fa").write_bytes(cases.fasta(genes))
     return folder
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unit"),
+    [
+        (["search", "few.fq"], "reads"),
+        (["search", "-1", "few.fq", "-2", "two.fq"], "pairs"),
+        (["mem", "few.fq"], "bases"),
+        (["pairwise", "genes.fa"], "pairs"),
+    ],
+)
+def test_progress_tells_shards_and_their_rate(arguments, unit, command, index_of, files, monkeypatch):
+    monkeypatch.setattr(dispatch, "Progress", partial(Progress, seldom=0))
+    index = [] if arguments[0] == "pairwise" else ["-x", index_of(CONTIGS)]
+    done = command(*arguments, *index, *nearby.use(monkeypatch), "-o", "out")
+    assert done.code == 0, done.err
+    lines = [line for line in done.err.splitlines() if " left: " in line and f" {unit}/s" in line]
+    assert len({line.split(" shards")[0].split(": ")[-1] for line in lines}) > 1, done.err
+    assert " 100 % " in lines[-1], done.err
+    assert re.search(f" {unit}/s( without compiling)?$", done.err.splitlines()[-1])
 
 
 # What a worker keeps between shards.

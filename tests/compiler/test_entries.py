@@ -167,6 +167,15 @@ def test_code_is_compiled_for_processors_that_are_not_here(level, cache, monkeyp
     assert int.from_bytes(code.body[18:20], "little") == MACHINES[level]
 
 
+def test_compile_says_how_long_it_takes(cache, command, monkeypatch):
+    monkeypatch.setattr(ahead, "functions", lambda: SMALL)
+    assert command("compile", "-t", "1").err.splitlines()[0] == (
+        "fmx: compiling 3 functions, which takes about 1 s ..."
+    )
+    assert len(list(cache.glob("fmx/*/fmx.*.o"))) == 3
+    assert "compiling" not in command("compile").err
+
+
 def test_processes_that_end_are_no_error(monkeypatch):
     monkeypatch.setattr(sys, "executable", "/bin/true")
     assert set(ahead.compile_all(SMALL, 2)) == set(SMALL)

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from fmx.guides.results import gini
+from fmx.guides.results import gini, skew
 from fmx.report.page import above_chance
 
 LIBRARY = {"a": "ACGTACGT", "b": "ACGTACGA", "c": "GGGGTTTT", "d": "CCCCCCAA"}
@@ -105,6 +105,15 @@ def test_gini_is_that_of_mageck():
     for counts in ([5, 0, 3, 0], [1, 1, 1], [7, 100, 3, 20, 0]):
         assert gini(np.array(counts)) == pytest.approx(by_definition(counts))
     assert (gini(np.array([0, 0])), gini(np.array([3]))) == (0.0, 0.0)
+
+
+def test_skew_is_the_ratio_of_percentiles():
+    assert skew(np.arange(11)) == 9
+    assert skew(np.array([7, 7, 7])) == 1
+    for n in (2, 5, 10, 37, 1001):
+        counts = np.arange(n) * 7919 % 1009 + 1
+        assert skew(counts) == pytest.approx(np.quantile(counts, 0.9) / np.quantile(counts, 0.1))
+    assert skew(np.array([0, 0, 5])) is None
 
 
 def test_unassigned_sequences_by_chance_are_not_listed():

@@ -13,7 +13,7 @@ from several import SEVERAL, far_apart, part_size_of
 from texts import TEXTS, numbered, random_letters, reads_of
 
 import fmx
-from fmx.errors import IndexFileError
+from fmx.errors import IndexFileError, UnsupportedError
 from fmx.index import disk, fm_index, plan
 from fmx.output.search_output import RecordOutput, SearchOutput
 from fmx.search.hits import ALL, SelectionPolicy
@@ -141,6 +141,14 @@ def test_layouts_are_added_to_every_part(folder, command):
     result = command("locate", "-q", "-x", several, "--layout", "cofi", "-p", UNIT[:40])
     assert result.out == command("locate", "-q", "-x", one, "-p", UNIT[:40]).out
     assert len(result.out.splitlines()) == 1 + 3
+
+
+def test_a_contig_that_is_larger_than_a_part_is_refused(folder):
+    options = workflow.IndexOptions(part_size=551)
+    with pytest.raises(
+        UnsupportedError, match="contig c1 takes 552 symbols, but a contig may take at most 551"
+    ):
+        workflow.build_index(cases.fasta(REPEATS), "x.fmx", options)
 
 
 def test_inspect_shows_the_parts_and_verify_finds_damage_in_any(folder, command):

@@ -111,3 +111,13 @@ def test_references_with_too_many_places_for_pairs_are_refused(n, length, is_hel
     if not is_held:
         with pytest.raises(UnsupportedError, match=r"pairs need contigs of less than 15 Gbases.*: map mates"):
             rule_of(Pairing(), large)
+
+
+def test_names_of_contigs_are_read_as_a_list_is():
+    names = ["a", "bc", "", "d"]
+    contig_names = reference.ContigNames(np.frombuffer("\n".join(names).encode(), np.uint8))
+    assert contig_names == names
+    assert [contig_names[i] for i in range(-4, 4)] == 2 * names
+    assert contig_names[-3:3] == names[-3:3]
+    with pytest.raises(IndexError):
+        contig_names[4]

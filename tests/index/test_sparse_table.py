@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from texts import TEXTS, numbered, random_letters
 
 from fmx.errors import UnsupportedError
+from fmx.index import disk
 from fmx.index.build import build_index
 from fmx.index.fasta import read_fasta
 from fmx.index.plan import IndexOptions
@@ -145,6 +146,19 @@ def test_an_added_one_is_the_same(beside, tmp_path):
     assert workflow.inspect(other, verify=True)["sparse"] == "sparse-k5-w3"
 
 
+def test_parts_and_groups(tmp_path):
+    contigs = numbered([random_letters(300, "p"), random_letters(250, "q"), "ACGTTGCA" * 20])
+    (tmp_path / "groups.tsv").write_text("c0\tx\nc1\ty\nc2\ty\n")
+    options = workflow.IndexOptions(["sparse-k7-w4"], part_size=420, groups=tmp_path / "groups.tsv")
+    workflow.build_index(cases.fasta(contigs), tmp_path / "ref.fmx", options)
+    meta = disk.read_meta(tmp_path / "ref.fmx")
+    assert (meta["format"], meta["n_groups"], meta["parts"]) == (3, 2, [301, 251 + 161])
+    assert {name for name in meta["arrays"] if "sparse" in name} == {
+        f"part{i}/sparse-k7-w4.{field}" for i in (0, 1) for field in ("rows", "starts")
+    }
+    workflow.inspect(tmp_path / "ref.fmx", verify=True)
+
+
 @pytest.mark.parametrize("name", ["sparse-k4", "sparse-k1", "sparse-k33", "sparse-k21-w0", "sparse-w65"])
 def test_what_k_and_w_may_be(name, tmp_path):
     with pytest.raises(UnsupportedError, match=r"k must be odd and 3 to 31, and w 1 to 64"):
@@ -160,6 +174,12 @@ def test_what_k_and_w_may_be(name, tmp_path):
 def test_what_does_not_go_together(names, options, wrong, tmp_path):
     with pytest.raises(UnsupportedError, match=wrong):
         cases.build(tmp_path / "ref.fmx", TEXTS["one letter"], names, **options)
+
+
+def test_a_second_one_cannot_be_added(tmp_path):
+    path = cases.build(tmp_path / "ref.fmx", TEXTS["one letter"], ["sparse"])
+    with pytest.raises(UnsupportedError, match="already has sparse-k21-w16"):
+        workflow.add_layouts(path, ["sparse-k25-w10"])
 
 
 @pytest.mark.parametrize(("names", "rate"), [(["sparse"], 1), (["cofi-k4"], 4), (["sparse", "cofi-k4"], 4)])

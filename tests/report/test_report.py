@@ -188,14 +188,6 @@ def test_reports_of_shards_are_added_up(reads, run, command):
     assert "2 shards" in Path("m.html").read_text()
 
 
-def test_shards_without_facts_make_no_report(run, command):
-    run("-x", "ref.fmx", "reads.fq")
-    assert command("search", "-x", "ref.fmx", "reads.fq", "--shard", "1/1", "-o", "d").code == 0
-    done = command("merge", "d", "-o", "m.sam", "--report", "m.json")
-    assert (done.code, Path("m.sam").exists()) == (1, False)
-    assert "d: the shards were run without --report: delete the folder and run them again with" in done.err
-
-
 def test_each_sample_has_a_report(run, command):
     run("-x", "ref.fmx", "reads.fq")
     Path("few.fq").write_bytes(cases.fastq([("r", UNIT[:30])]))
