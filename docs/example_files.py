@@ -22,7 +22,7 @@ GUIDE_READS = (ROOT / "tests/data/guides.fq.gz").read_bytes()
 def pages() -> dict:
     """Return {page: {file: bytes or text}}."""
     reads = gzip.decompress(READS).decode()
-    one, two = _fastq(_mates(range(0, 20_000, 200))), _fastq(_mates(range(20_000, 40_000, 200)))
+    one, two = _fastq(_mates(range(0, 20_000, 200))), _fastq(_mates(range(20_000, 40_000, 200)), "q")
     mates = [a + b for a, b in zip(one, two, strict=True)]
     records = [text.splitlines(keepends=True) for text in mates]
     both = "".join("".join(file[i : i + 4]) for i in range(0, len(records[0]), 4) for file in records)
@@ -106,10 +106,10 @@ def _fasta(records) -> str:
     return "".join(f">{name}\n{letters}\n" for name, letters in records)
 
 
-def _fastq(mates) -> list[str]:
+def _fastq(mates, prefix="p") -> list[str]:
     """Return the texts of two files of mates."""
     return [
-        "".join(f"@p{i}\n{letters}\n+\n{len(letters) * 'I'}\n" for i, letters in enumerate(file))
+        "".join(f"@{prefix}{i}\n{letters}\n+\n{len(letters) * 'I'}\n" for i, letters in enumerate(file))
         for file in zip(*mates, strict=True)
     ]
 
