@@ -67,8 +67,8 @@ TESTS = {
 }
 COMPILED = (
     "tests/cli/test_golden.py tests/output tests/search/test_engines.py tests/search/test_hits.py "
-    "tests/search/test_pairs.py tests/search/test_near.py tests/search/test_near_pairs.py "
-    "tests/search/test_near_sparse.py tests/search/test_sparse.py tests/search/test_same_bytes.py"
+    "tests/search/test_pairs.py tests/search/test_near.py tests/search/test_sparse.py "
+    "tests/search/test_same_bytes.py"
 )
 PLAIN = {"NUMBA_DISABLE_JIT": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 PACKAGES = "click numpy hypothesis pytest pysam xxhash"
@@ -200,6 +200,8 @@ def survivors(path: str, n: int, seed: str, say: Callable[[str], None]) -> tuple
         start = time.monotonic()
         if not passes(folder, TESTS[path], 600):
             raise SystemExit(f"{path}: its tests fail without a change: {TESTS[path]}")
+        if not passes_compiled(folder):
+            raise SystemExit(f"{path}: tests fail without a change: {COMPILED}")
         limit = 10 + 5 * (time.monotonic() - start)
         left = []
         for mutant in sorted(drawn, key=lambda mutant: mutant.line):

@@ -24,7 +24,7 @@ from .._version import __version__
 from ..errors import ClusterError, DeviceError, installed, n_of
 from ..machines.progress import Progress
 from ..output.files import named_output
-from ..report import command_line, typed
+from ..report import command_line, on_behalf_of
 from ..system import keep_freed, lock_new
 from . import Cache, Context, Job, Resources
 from . import run as run_job
@@ -58,7 +58,7 @@ def on_cluster(
         return f"{n_before + len(new)} of {n_of(n, 'shard')}{rate()}"
 
     def manifests() -> Iterator[Manifest]:
-        work = partial(do_shard, worker_job, resources, run, command_line(), str(folder))
+        work = partial(on_behalf_of, command_line(), do_shard, worker_job, resources, run, str(folder))
         for number in cluster.results(work, [(number, n) for number in range(1, n + 1)]):
             shard = read_manifest(folder / name_of(number, n))
             new.extend([shard] if number not in before else [])
@@ -219,18 +219,13 @@ def n_threads_here() -> int:
 _here = SimpleNamespace(choosing=threading.Lock(), gpus=threading.Lock(), cache=Cache(), are_unfit=False)
 
 
-def do_shard(
-    job: Job, resources: Resources, run: dict, command: str, folder: str, shard: tuple[int, int]
-) -> int:
+def do_shard(job: Job, resources: Resources, run: dict, folder: str, shard: tuple[int, int]) -> int:
     """Run one shard (number, count) of a job into ``folder``; return its number.  ``run``: its identity.
-
-    ``command``: the command line of the client.
 
     On the CPU a shard uses one thread of the worker, on GPUs all. With ``auto``, shards of reads run on the
     CPU, because they are small; others on GPUs if these are free and suitable.
     """
     keep_freed()
-    typed.set(command)
     with _here.choosing:
         if _here.cache.run != (job, resources, run):
             _here.cache = Cache((job, resources, run))

@@ -8,8 +8,8 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,12 +30,19 @@ _TABLES = ("contigs", "groups")  # of dicts, with names and lengths
 LONG = (*_LISTS, *_TABLES, "screen", "samples", "ranks", "correlation")
 
 
-typed: ContextVar[str] = ContextVar("typed")  # the command that a worker of a cluster does a part of
+_typed: ContextVar[str] = ContextVar("typed")
 
 
 def command_line() -> str:
     """Return the command as typed, on one line, without tabs."""
-    return typed.get("") or shown(shlex.join(["fmx", *sys.argv[1:]]))
+    return _typed.get("") or shown(shlex.join(["fmx", *sys.argv[1:]]))
+
+
+def on_behalf_of(command: str, work: Callable[..., Any], *arguments: Any) -> Any:
+    """Return ``work(*arguments)``, in which ``command`` is the command line: on a worker, the client's."""
+    context = copy_context()
+    context.run(_typed.set, command)
+    return context.run(work, *arguments)
 
 
 @dataclass(frozen=True)

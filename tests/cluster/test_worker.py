@@ -142,10 +142,10 @@ def test_a_worker_without_a_file_or_with_another_fmx_is_named_with_its_host(name
     with pytest.raises(
         ClusterError, match=f'^worker on {os.uname().nodename}: fmx "{__version__}", not "0.0.9"'
     ):
-        cluster.do_shard(job, Resources(), other, "fmx", "out.d", (1, 2))
+        cluster.do_shard(job, Resources(), other, "out.d", (1, 2))
     (files / name).unlink()
     with pytest.raises(ClusterError, match=f"^worker on {os.uname().nodename}: {name}: "):
-        cluster.do_shard(job, Resources(), run, "fmx", "out.d", (1, 2))
+        cluster.do_shard(job, Resources(), run, "out.d", (1, 2))
 
 
 # The GPUs of a worker.
@@ -178,10 +178,7 @@ def test_gpus_have_a_shard_at_a_time(engine, kind, expected, monkeypatch):
 
     def do(number):
         resources = Resources(1, Device(engine))
-        assert (
-            cluster.do_shard(SimpleNamespace(index=None), resources, {}, "fmx", "out.d", (number, 9))
-            == number
-        )
+        assert cluster.do_shard(SimpleNamespace(index=None), resources, {}, "out.d", (number, 9)) == number
 
     first = threading.Thread(target=do, args=(1,))
     first.start()
