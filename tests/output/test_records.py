@@ -57,6 +57,13 @@ def test_records_of_fastq(name, options, folder, index_of, command):
         assert [record.to_string().split("\t") for record in file] == result.records
 
 
+@pytest.mark.parametrize("tag", ["NH", "HI", "NM", "MD"])
+def test_a_tag_is_written_alone(tag, folder, index_of, command):
+    (folder / "r.fq").write_bytes(cases.fastq([("r", UNIT[10:35])]))
+    (record,) = command("search", "-q", "-x", index_of(GENOME), "r.fq", "--tags", tag).records
+    assert [field[:2] for field in record[11:]] == [tag]
+
+
 @pytest.mark.parametrize("tags", ["MC", "NH,MC", "NH"])
 def test_a_mate_has_the_cigar_of_the_other_one(tags, folder, index_of, command):
     pairs = [(UNIT[10:35], UNIT[60:90]), (UNIT[:21], "A" * 22), (UNIT[20:45], UNIT[150:170])]
