@@ -106,19 +106,16 @@ def meta_of(groups: Groups | None, sparse: object) -> dict:
 
 
 def choose_backend(
-    device: Device,
-    n_threads: int,
-    n_text: int = 0,
-    tell: Callable[[str], None] = lambda where: None,
+    device: Device, n_threads: int, n_text: int, tell: Callable[[str], None] = lambda where: None
 ) -> Backend:
     """Return the backend that makes the arrays of an index, including a suffix array of n_text symbols.
 
-    Without one, of 0 symbols, there are only sparse arrays, which are built on the CPU.  Raises DeviceError,
-    UnsupportedError.
+    Without one (``n_text`` is 0) there is only a sparse suffix array, which is built on the CPU.  Raises
+    DeviceError, UnsupportedError.
     """
-    if not n_text and device.engine == "cuda":
-        raise UnsupportedError("a sparse suffix array is built on the CPU: leave out --engine cuda")
     if not n_text:
+        if device.engine == "cuda":
+            raise UnsupportedError("a sparse suffix array is built on the CPU: leave out --engine cuda")
         return Cores(n_threads)
 
     def on_gpu(sessions: "Sequence[GpuSession]") -> Backend:
@@ -256,7 +253,7 @@ def add_layouts(
         added, entries = [], {}
         if sparse and "sparse" not in meta:
             if not names and not adds_lcp:
-                choose_backend(device, n_threads)
+                choose_backend(device, n_threads, 0)  # refuses a GPU
             reference = load_reference(path, meta, n_threads)
             for number, add in enumerate(adders(writer, len(sizes), progress)):
                 array_name = part_arrays(meta, number)["text_words"]

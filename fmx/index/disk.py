@@ -315,7 +315,7 @@ _SETTLED = 2 * 10**9  # ns; clocks are more precise, so two changes of older fil
 
 
 def _state(path: Path | int) -> list | None:
-    """Return what every change of a file changes, if its file system records it; None without a file."""
+    """Return the properties of a file by which a change to it is noticed; None without a file."""
     try:
         status = os.stat(path)
     except OSError:

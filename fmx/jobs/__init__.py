@@ -138,9 +138,9 @@ class Job:
         return n_of_bytes(sum(map(os.path.getsize, self.inputs)), context.resources.place.engine)
 
     def prepare(self, context: Context) -> Callable[[Context], Any]:
-        """Open the index, and return what does the work on cores or GPUs, writes it and returns the summary.
+        """Open the index, and return the function that does the work, writes it and returns the summary.
 
-        It is called with a Context of the same resources, and can do several shards in turn.
+        The function takes a Context of the same resources, and can do several shards in turn.
         """
         raise NotImplementedError
 
