@@ -142,4 +142,4 @@ entry-points: $(DEV)
 	$(BIN)/python -m tests.entry_points
 
 clean:
-	rm -rf $(VENV) demo site fuzz-findings .pytest_cache .ruff_cache .mypy_cache
+	rm -rf $(VENV) demo site .pytest_cache .ruff_cache .mypy_cache

@@ -59,8 +59,8 @@ def test_a_lost_read_and_a_moved_hit_are_seen(session):
 def test_a_crash_and_a_hang_are_seen(tmp_path):
     with Runner(tmp_path / "a") as runner:
         assert runner.run(tmp_path, ["--version"]).code == 0
-        os.kill(runner._child.pid, signal.SIGSEGV)
-        runner._child.wait()
+        os.kill(runner.child.pid, signal.SIGSEGV)
+        runner.child.join()
         assert runner.run(tmp_path, ["--version"]).broken.startswith("crash: SIGSEGV")
         assert runner.run(tmp_path, ["--version"]).code == 0
     with Runner(tmp_path / "b", limit=0) as runner:

@@ -1,11 +1,11 @@
-"""python -m tests.fuzz --seconds 60 --seed 1 [--only KIND], or --replay FOLDER of a finding."""
+"""python -m tests.fuzz --seconds 60 --seed 1 [--only KIND], or --replay KIND SEED-NUMBER of a finding."""
 
 import argparse
+import shutil
 import sys
 import tempfile
 from pathlib import Path
 
-from .case import load
 from .session import KINDS, Session
 
 
@@ -15,22 +15,21 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="the same seed makes the same cases")
     parser.add_argument("--only", action="append", choices=KINDS, default=[], help="a kind; repeatable")
     parser.add_argument("--limit", type=float, default=120, help="seconds that a command may take")
-    parser.add_argument("--keep", type=Path, default=Path("fuzz-findings"), help="folder for findings")
-    parser.add_argument("--replay", type=Path, help="folder of one finding: run it again")
+    parser.add_argument(
+        "--replay", nargs=2, metavar=("KIND", "NAME"), help="run a finding, and keep its files"
+    )
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as work, Session(Path(work), given.limit) as session:
+    work = Path(tempfile.mkdtemp())
+    with Session(work, given.limit) as session:
         if given.replay:
-            complaints, outcomes = session.play(load(given.replay))
-            for outcome in outcomes:
-                print(f"fmx {outcome.arguments}: exit {outcome.code} {outcome.broken}\n{outcome.message}")
-            print("\n".join(complaints) or "nothing is wrong")
-            return bool(complaints)
-        session.run(given.seconds, given.seed, given.only)
-        print(session.report())
-        if session.found:
-            session.save(given.keep)
-            print(f"kept in {given.keep}; again with: python -m tests.fuzz --replay FOLDER")
-        return bool(session.found)
+            kind, name = given.replay
+            session.look_at(session.case(kind, *name.split("-")))
+            print(f"its files are in {session.folder}")
+        else:
+            session.run(given.seconds, given.seed, given.only)
+            shutil.rmtree(work)
+    print(session.report())
+    return bool(session.found)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,5 @@
-"""A case: files and command lines, as data that can be kept in a folder and played again."""
+"""A case: files and command lines."""
 
-import pickle
-import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,19 +32,3 @@ class Case:
                 path.symlink_to(content)
             else:
                 path.write_bytes(content)
-
-    def save(self, folder: Path, complaints, outcomes) -> None:
-        """Keep the case, with what was found and how to play it again."""
-        self.write_files(folder / "files")
-        (folder / "case.pickle").write_bytes(pickle.dumps(self))
-        lines = [f"{self.kind} {self.name}: {self.what}", *(f"- {text}" for text in complaints)]
-        for outcome in outcomes:
-            lines += ["", f"$ fmx {shlex.join(outcome.arguments)}", f"exit {outcome.code} {outcome.broken}"]
-            lines += [outcome.message[:5000]]
-        lines += ["", f"Again: python -m tests.fuzz --replay {folder.name}  (with the path of this folder)"]
-        (folder / "finding.txt").write_text("\n".join(lines) + "\n", errors="backslashreplace")
-
-
-def load(folder: Path) -> Case:
-    """A case that ``save`` kept."""
-    return pickle.loads((folder / "case.pickle").read_bytes())

@@ -1,19 +1,18 @@
 """Runs command lines of fmx in a child process that may crash, hang or swell; a new one is started then."""
 
-import contextlib
 import faulthandler
-import json
+import multiprocessing
 import os
 import resource
-import select
 import signal
-import subprocess
 import sys
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 ROOT = Path(__file__).parent.parent.parent
+SPAWN = multiprocessing.get_context("spawn")
 ORIGINALS: dict = {}  # of what _set_chunk_size changes
 MOST_MEMORY = 6 << 30  # of addresses; keeps the machine alive
 
@@ -38,8 +37,8 @@ class Runner:
     """``folder`` holds what is passed to and from the child; ``environment`` adds to that of this process."""
 
     def __init__(self, folder: Path, limit=120.0, **environment):
-        self.folder, self.limit, self._child = folder, limit, None
-        self._environment = {**os.environ, "FMX_INDEX": "", "PYTHONPATH": str(ROOT), **environment}
+        self.folder, self.limit, self.child = folder, limit, None
+        self._environment = {"FMX_INDEX": "", "PYTHONPATH": str(ROOT), **environment}
         folder.mkdir(parents=True, exist_ok=True)
 
     def __enter__(self):
@@ -50,85 +49,72 @@ class Runner:
 
     def run(self, cwd, arguments, stdin=b"", chunk_size=None) -> Outcome:
         """Run one command line in the folder ``cwd``."""
-        if self._child is None:
+        if self.child is None:
             self._start()
-        files = [str(self.folder / name) for name in ("stdin", "stdout", "stderr")]
+        files = [self.folder / name for name in ("stdin", "stdout", "stderr")]
         for path, data in zip(files, (stdin, b"", b""), strict=True):
-            Path(path).write_bytes(data)
-        task = {"folder": str(cwd), "arguments": arguments, "standard": files, "chunk_size": chunk_size}
-        answer, broken = self._ask(json.dumps(task) + "\n")
-        out, err = (Path(path).read_bytes() for path in files[1:])
-        return Outcome(arguments, answer.get("code"), out, err, answer.get("grown", 0), broken)
+            path.write_bytes(data)
+        code, grown, broken = self._answer(str(cwd), arguments, files, chunk_size)
+        out, err = (path.read_bytes() for path in files[1:])
+        return Outcome(arguments, code, out, err, grown, broken)
 
-    def _ask(self, request) -> tuple:
-        """(answer, how the child ended if it did)."""
-        with contextlib.suppress(BrokenPipeError):  # it has crashed since
-            self._requests.write(request)
-            self._requests.flush()
-        ready, _, _ = select.select([self._replies], [], [], self.limit)
-        line = self._replies.readline() if ready else ""
-        if line:
-            return json.loads(line), ""
-        if not ready:
-            self.stop()
-            return {}, f"hang: no end after {self.limit:.0f} s"
-        code = self._child.wait()
+    def _answer(self, *task) -> tuple:
+        """(exit code, bytes that the child has grown by, how the child ended if it did)."""
+        try:
+            self._pipe.send(task)
+            if self._pipe.poll(self.limit):
+                return *self._pipe.recv(), ""
+            broken = f"hang: no end after {self.limit:.0f} s"
+        except (EOFError, OSError):
+            self.child.join()
+            code = self.child.exitcode
+            broken = f"crash: {signal.Signals(-code).name if code < 0 else f'exit {code} of the process'}"
         self.stop()
-        return {}, f"crash: {signal.Signals(-code).name if code < 0 else f'exit {code} of the process'}"
+        return None, 0, broken
 
     def _start(self) -> None:
-        self.stop()
-        (from_us, to_child), (from_child, to_us) = os.pipe(), os.pipe()
-        self._child = subprocess.Popen(
-            [sys.executable, "-m", "tests.fuzz.runner", str(from_us), str(to_us)],
-            cwd=ROOT, env=self._environment, pass_fds=(from_us, to_us), stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-        os.close(from_us)
-        os.close(to_us)
-        self._requests, self._replies = os.fdopen(to_child, "w"), os.fdopen(from_child)
+        self._pipe, theirs = SPAWN.Pipe()
+        self.child = SPAWN.Process(target=answer, args=(theirs,), daemon=True)
+        with mock.patch.dict(os.environ, self._environment):
+            self.child.start()
+        theirs.close()
 
     def stop(self) -> None:
         """End the child."""
-        if self._child is not None:
-            self._child.kill()
-            self._child.wait()
-            self._replies.close()
-            with contextlib.suppress(BrokenPipeError):
-                self._requests.close()
-            self._child = None
+        if self.child is not None:
+            self.child.kill()
+            self.child.join()
+            self._pipe.close()
+            self.child = None
 
 
-def answer(requests, replies) -> None:
-    """In the child: run command lines as ``fmx`` would, and say how each ended.
-
-    A request is a line of JSON (see Runner.run), the answer one, too: {"code": exit code, "grown": bytes}.
-    """
+def answer(pipe) -> None:
+    """In the child: run command lines as ``fmx`` would, and tell the exit code and the growth of each."""
     from fmx.cli import main as cli
 
     faulthandler.enable()
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    for line in requests:
-        task = json.loads(line)
+    while True:
+        task = pipe.recv()
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        code = _run(cli, task)
-        grown = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
-        print(json.dumps({"code": code, "grown": grown}), file=replies, flush=True)
+        code = _run(cli, *task)
+        pipe.send((code, 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)))
 
 
-def _run(cli, task) -> int:
-    os.chdir(task["folder"])
-    for fd, path in enumerate(task["standard"]):
+def _run(cli, folder, arguments, files, chunk_size) -> int:
+    os.chdir(folder)
+    for fd, path in enumerate(files):
         opened = os.open(path, os.O_WRONLY if fd else os.O_RDONLY)
         os.dup2(opened, fd)
         os.close(opened)
     sys.stdin = open(0, closefd=False)  # noqa: SIM115
     sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", closefd=False, errors="backslashreplace")  # noqa: SIM115
-    sys.argv = ["fmx", *task["arguments"]]
-    _set_chunk_size(task["chunk_size"])
+    sys.argv = ["fmx", *arguments]
+    _set_chunk_size(chunk_size)
     try:
-        code = cli.run(task["arguments"])
+        code = cli.run(arguments)
         sys.stdout.flush()
     except SystemExit as stop:
         code = stop.code
@@ -143,17 +129,11 @@ def _set_chunk_size(size) -> None:
     """Chunks of few bytes show borders that files of a few records never reach, and so do shards."""
     from fmx.input import shards, spans
 
+    def small_spans(of):
+        return lambda file, _, *more, **named: of(file, size, *more, **named)
+
     for place, name, small in (
-        (shards, "APART", lambda _: size),
-        (
-            spans.RecordFile,
-            "spans",
-            lambda of: lambda file, _, *more, **named: of(file, size, *more, **named),
-        ),
-    ):
+        (shards, "APART", lambda _: size), (spans.RecordFile, "spans", small_spans),
+    ):  # fmt: skip
         original = ORIGINALS.setdefault((place, name), getattr(place, name))
         setattr(place, name, small(original) if size else original)
-
-
-if __name__ == "__main__":
-    answer(os.fdopen(int(sys.argv[1])), os.fdopen(int(sys.argv[2]), "w"))

@@ -15,13 +15,12 @@ from .case import Case
 from .runner import Runner
 
 KINDS = sorted(module.name for module in iter_modules(kinds.__path__))
-KEPT = 3  # cases of a kind of finding
 
 
 class Session:
     """``work`` is an empty folder for everything; ``limit`` seconds a command may take.
 
-    ``found``: {signature: [(case, complaints, outcomes)]}; ``counts``: {(kind, exit code): cases}.
+    ``found``: {signature: the first (case, complaints, outcomes)}; ``counts``: {(kind, exit code): cases}.
     """
 
     def __init__(self, work: Path, limit=120.0):
@@ -44,7 +43,7 @@ class Session:
         end = time.monotonic() + seconds
         while (start := time.monotonic()) < end:
             kind = min(names, key=lambda name: spent[name] / self.module(name).SHARE)
-            self._look_at(self._case(kind, seed, number[kind]))
+            self.look_at(self.case(kind, seed, number[kind]))
             number[kind] += 1
             spent[kind] += time.monotonic() - start
 
@@ -52,9 +51,10 @@ class Session:
         """Run the first cases of each kind, {kind: how many}."""
         for kind, n in numbers.items():
             for number in range(n):
-                self._look_at(self._case(kind, seed, number))
+                self.look_at(self.case(kind, seed, number))
 
-    def _case(self, kind, seed, number) -> Case:
+    def case(self, kind, seed, number) -> Case:
+        """The case of a number: always the same."""
         rng = random.Random(f"{seed} {kind} {number}")
         return replace(self.module(kind).make(rng, self.world), kind=kind, name=f"{seed}-{number}")
 
@@ -62,15 +62,15 @@ class Session:
         """The module of a kind of case."""
         return import_module(f".kinds.{kind}", __package__)
 
-    def _look_at(self, case: Case) -> None:
+    def look_at(self, case: Case) -> None:
+        """Run a case, and note what is found."""
         complaints, outcomes = self.play(case)
         self.counts[case.kind, outcomes[-1].code if not outcomes[-1].broken else "broken"] += 1
         if not complaints:
             return
         mark = signature(case, complaints)
         self._many[mark] += 1
-        if len(kept := self.found.setdefault(mark, [])) < KEPT:
-            kept.append((case, complaints, outcomes))
+        self.found.setdefault(mark, (case, complaints, outcomes))
 
     def play(self, case: Case) -> tuple:
         """(complaints, outcomes) of a case."""
@@ -106,21 +106,18 @@ class Session:
             exits = {code: n for (name, code), n in self.counts.items() if name == kind}
             shown = ", ".join(f"{n} exit {code}" for code, n in sorted(exits.items(), key=str))
             lines.append(f"{kind:<10} {sum(exits.values()):>7} cases: {shown}")
-        for mark, kept in self.found.items():
-            case, complaints, outcomes = kept[0]
+        for mark, (case, complaints, outcomes) in self.found.items():
             lines += ["", f"FOUND {self._many[mark]} x {mark}", f"  {case.kind} {case.name}: {case.what}"]
             lines += [f"  - {text}" for text in complaints[:3]]
-            lines += [
-                f"  $ fmx {' '.join(ascii(text)[:80] for text in outcome.arguments)}" for outcome in outcomes
-            ]
+            for outcome in outcomes:
+                words = " ".join(ascii(text)[:80] for text in outcome.arguments)
+                lines += [
+                    f"  $ fmx {words}",
+                    f"  exit {outcome.code} {outcome.broken}",
+                    outcome.message[:5000],
+                ]
         lines.append(f"{sum(self.counts.values())} cases, {len(self.found)} kinds of finding")
         return "\n".join(lines)
-
-    def save(self, folder: Path) -> None:
-        """Keep all findings."""
-        for i, kept in enumerate(self.found.values()):
-            for j, (case, complaints, outcomes) in enumerate(kept):
-                case.save(folder / f"{i}-{j}-{case.kind}-{case.name}", complaints, outcomes)
 
 
 def signature(case, complaints) -> str:
