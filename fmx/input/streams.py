@@ -1,4 +1,4 @@
-"""Streams: input files, compressed or not, and standard input; FASTQ with sequences in several lines."""
+"""Streams: input files, compressed or not, and standard input."""
 
 import io
 import os
@@ -7,7 +7,7 @@ import shlex
 import stat
 import sys
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,10 +17,9 @@ from ..codecs import GZIP, CompressedStream, kind_of
 from ..codecs.bgzf import LONGEST, last_block
 from ..errors import InputError, named_input, shown
 from ..system import RegularFile, tell, widen
-from .dna import LETTERS
 
 if TYPE_CHECKING:
-    from . import Reader, ReadPath
+    from . import ReadPath
 
 SUFFIX = r"(\.(fastq|fq|fasta|fa|fna|txt))?(\.(gz|bgz|bgzf|zst|xz|bz2))?$"
 
@@ -157,87 +156,3 @@ def collating(path: str) -> str:
     with Source(path) as source:
         command = f"samtools collate -O {shlex.quote(path)} | fmx search --interleaved -"
         return command if source.alignments else ""
-
-
-# FASTQ with sequences in several lines, read in order and given as FASTQ with four lines per record.
-
-_AT_ONCE = 1 << 18  # bytes
-
-
-def is_wrapped(head: bytes) -> bool:
-    """Return whether FASTQ that begins with ``head`` has a record with several lines of sequence there.
-
-    Its qualities must have as many characters as the sequence, and end before a record, or beyond the head.
-    """
-    lines = [line.removesuffix(b"\r") for line in head.split(b"\n")[:-1]]
-    i, n = 0, len(lines)
-    while i < n and lines[i].startswith(b"@"):
-        plus = next((j for j in range(i + 1, n) if lines[j].startswith(b"+")), n)
-        if plus > i + 2:
-            sequence = b"".join(lines[i + 1 : plus])
-            left, j = len(sequence), plus + 1
-            while left > 0 and j < n:
-                left, j = left - len(lines[j]), j + 1
-            is_record = left == 0 if j < n and lines[j][:1] in (b"@", b"") else left >= 0 and j >= n
-            return is_record and all(lines[i + 1 : plus]) and not sequence.translate(None, LETTERS)
-        i = plus + 2
-    return False
-
-
-class WrappedFastq:
-    """The records of a Reader of FASTQ, each in four lines; from damage on, its lines as they are."""
-
-    def __init__(self, reader: "Reader") -> None:
-        self._records, self._ahead = _in_four_lines(_lines_of(reader)), bytearray()
-
-    def readinto(self, view: np.ndarray) -> int:
-        """Fill ``view`` (uint8 array), as far as the records go; return the number of bytes.
-
-        Raises InputError.
-        """
-        ahead = self._ahead
-        while len(ahead) < view.size and (record := next(self._records, b"")):
-            ahead += record
-        n = min(view.size, len(ahead))
-        view[:n] = np.frombuffer(ahead[:n], np.uint8)
-        del ahead[:n]
-        return n
-
-
-def _lines_of(reader: "Reader") -> Iterator[bytes]:
-    """Yield the lines of a Reader with their ends; the last one may have none."""
-    data, rest = np.empty(_AT_ONCE, np.uint8), b""
-    while n := reader.readinto(data):
-        *lines, rest = (rest + data[:n].tobytes()).split(b"\n")
-        for line in lines:
-            yield line + b"\n"
-    if rest:
-        yield rest
-
-
-def _in_four_lines(lines: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield records in four lines.
-
-    Qualities end with the line that makes them as long as the sequence: a line of them may begin with @.
-    """
-    for header in lines:
-        if not header.startswith(b"@"):
-            yield header
-            yield from lines
-            return
-        letters, plus, qualities = [], b"", []
-        for plus in lines:
-            if plus.startswith(b"+"):
-                break
-            letters.append(plus.removesuffix(b"\n").removesuffix(b"\r"))
-        left = sum(map(len, letters))
-        for line in lines:
-            qualities.append(line.removesuffix(b"\n").removesuffix(b"\r"))
-            left -= len(qualities[-1])
-            if left <= 0:
-                break
-        yield header + b"".join(letters) + b"\n"
-        if plus.startswith(b"+"):
-            yield plus
-        if qualities:
-            yield b"".join(qualities) + b"\n"
