@@ -1,76 +1,15 @@
-"""The class of all commands: help in groups, examples, and errors that suggest the right option."""
+"""The class of all commands: help in groups, and examples."""
 
 import functools
 import inspect
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from types import SimpleNamespace
 from typing import Any
 
 import click
 
 from ..machines.places import wake
-
-ELSEWHERE = {  # option of ours: its names in other programs; the first that a command has is advised
-    "--threads": "-p -j -@ --cores --cpus --jobs --nthreads --num-threads",
-    "--mismatches": "-v -n -N",
-    "--version": "-v",
-    "--format sam": "-S --sam",
-    "--format bam": "-b --bam",
-    "--min-insert": "-I --minins",
-    "--max-insert": "-X --maxins",
-    "--forward-only": "--norc",
-    "--reverse-only": "--nofw",
-    "--no-unmapped": "--no-unal -F",
-    "--trim5": "-5",
-    "--trim3": "-3",
-    "--skip": "-s",
-    "--first": "-u --qupto",
-    "--rg": "-R --rg-id --sam-RG",
-    "--names": "--sample-label",
-    "--mumreference": "--mumcand",
-    "--gap": "--gapopen",
-    "-1": "--read1",
-    "-2": "--read2",
-    "-x": "--ref",
-    "--engine cuda": "--gpu --cuda",
-    "--un": "--un-gz --un-conc --un-conc-gz",
-    "--al": "--al-gz --al-conc --al-conc-gz",
-}
-_BY_FIRST_BYTE = "leave it out; FASTA and FASTQ are recognized by their first byte"
-_ONE_GPU = "leave it out; it uses one GPU (--device); to use several, run a --shard on each"
-ADVICE: dict[str, dict[str, str]] = {  # of one command: about options of other programs, or former ones
-    "search": {
-        "use -1 and -2": "--paired",
-        "leave it out; the output is SAM; -o FILE writes it to a file": "-S --sam",
-        _BY_FIRST_BYTE: "-f",
-        "leave it out; 'fmx locate -p SEQUENCE' searches for sequences that are given as arguments": "-c",
-        "leave it out; reads are given without an option": "-U --reads --input",
-        "leave it out; every occurrence is always found": "-y",
-        "leave it out; a hit is always as long as the read": "--end-to-end",
-        "leave it out; a hit is always as long as the read; --trim5 and --trim3 trim reads": "--local",
-        "leave it out; reads are matched whole, without seeds": "-L --seedlen",
-        "leave it out; hits with the fewest mismatches always come first": "--best",
-        "leave it out; records are always in the order of the reads": "--reorder",
-        "leave it out; processes always share the memory of an index": "--mm",
-        "leave it out; qualities are written unchanged": "--phred33-quals --phred64-quals",
-        _ONE_GPU: "--gpus",
-    },
-    "count": {
-        "use --report FILE.json": "--json", "use --report FILE.tsv": "--stats",
-        "leave it out; -o FILE names the output": "-n",
-        "leave it out; reads are given without an option": "--fastq",
-    },
-    "locate": {"leave it out; every occurrence is always listed": "-a -k --all", _ONE_GPU: "--gpus"},
-    "mem": {"leave it out; only A, C, G and T ever match": "-n", _BY_FIRST_BYTE: "-f", _ONE_GPU: "--gpus"},
-    "index": {
-        "use -o to name the index, or -t for threads": "-p", "use -o": "--prefix -n",
-        "leave it out; a reference is always FASTA": "-f",
-    },
-    "pairwise": {
-        "use --format paf": "--paf", "use --shard, and run shards that stopped again": "--checkpoint",
-    },
-}  # fmt: skip
 
 GENERAL = "General"  # heading of the options without a group; the last one
 CLUSTER, GPU = "Cluster", "GPU"
@@ -125,31 +64,6 @@ class Command(click.Command):
             may_repeat = not isinstance(param, click.Option) or param.multiple or param.is_flag
             if param in order[:i] and not may_repeat:
                 raise click.UsageError(f"{param.get_error_hint(ctx)} is given more than once", ctx)
-
-
-def no_such_option(error: click.NoSuchOption, ctx: click.Context, args: Sequence[str]) -> click.UsageError:
-    """Return the error for an unknown option of ``args``: suggests one, or explains why none is needed."""
-    types = {name: param.type for param in ctx.command.params for name in param.opts if name[:1] == "-"}
-    spelling, command = error.option_name, ctx.command_path.removeprefix("fmx ")
-    what = f"no option {spelling} in '{ctx.command_path}'"
-    for advice in _whose(spelling, ADVICE.get(command, {})):
-        return click.UsageError(f"{what}: {advice}", ctx)
-    for ours in _whose(spelling, ELSEWHERE):
-        name, _, value = ours.partition(" ")
-        if name in types and (not value or value in getattr(types[name], "choices", ())):
-            return click.UsageError(f"{what}: use {ours}", ctx)
-    from difflib import get_close_matches  # only for errors
-
-    with_one_dash = [f"-{word}" for word in args if word[:2] == spelling and f"-{word}" in types]
-    words = {name.lstrip("-"): name for name in types}
-    close = [words[word] for word in get_close_matches(spelling.lstrip("-"), words, 1, 0.65)]
-    if similar := with_one_dash or close:
-        return click.UsageError(f"{what}: did you mean {similar[0]}?", ctx)
-    return click.UsageError(f"{what}; see '{ctx.command_path} --help'", ctx)
-
-
-def _whose(spelling: str, names: dict[str, str]) -> list[str]:
-    return [ours for ours, theirs in names.items() if spelling in theirs.split()]
 
 
 def record_of(option: click.Option, ctx: click.Context) -> tuple[str, str]:

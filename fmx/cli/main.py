@@ -16,14 +16,11 @@ from .. import system
 from .._version import __version__
 from ..errors import MESSAGE, FmxError, LostDeviceError, brief
 from ..system import open_closed_streams, started, tell
-from .command import help_all, no_such_option
+from .command import help_all
 
-_ELSEWHERE = {  # names of commands in other programs
-    "map": "search", "align": "search", "build": "index", "find": "locate", "grep": "locate",
-    "mummer": "mem", "info": "inspect", "stats": "inspect", "help": "--help", "version": "--version",
+_SYNONYMS = {  # options of other programs, and what fmx calls them
+    "-p": "--threads", "-v": "--mismatches", "-S": "--format", "-b": "--format", "--gpu": "--engine",
 }  # fmt: skip
-
-
 _GROUPS = {
     "Find and count": ("search", "index", "locate", "count", "offtargets", "mem", "pairwise"),
     "Shards and indexes": ("merge", "inspect"),
@@ -60,12 +57,9 @@ class Commands(click.Group):
             return super().resolve_command(ctx, args)
         from difflib import get_close_matches  # only for errors
 
-        known = _ELSEWHERE | dict(zip(names, names, strict=True))
-        similar = [word] if word in known else get_close_matches(word, known, 1)
+        similar = get_close_matches(word, names, 1)
         advice = (
-            f": did you mean {known[similar[0]]}?"
-            if similar
-            else f"; the commands are {', '.join(sorted(names))}"
+            f": did you mean {similar[0]}?" if similar else f"; the commands are {', '.join(sorted(names))}"
         )
         raise click.UsageError(f"no command {word}{advice}", ctx)
 
@@ -151,7 +145,13 @@ def run(arguments: Sequence[str], start: float | None = None) -> int:
 def _usage(error: click.ClickException, arguments: Sequence[str]) -> str:
     """The message of a usage error, in the style of all errors; for a missing argument also where to look."""
     if isinstance(error, click.NoSuchOption) and error.ctx:
-        error = no_such_option(error, error.ctx, arguments)
+        unknown, command = error.option_name, error.ctx.command
+        with_one_dash = [f"-{word}" for word in arguments if word.startswith(unknown)]
+        advised = [_SYNONYMS.get(unknown), *with_one_dash, *(error.possibilities or ())]
+        names = {name for param in command.params for name in param.opts}
+        similar = [f": did you mean {name}?" for name in advised if name in names]
+        advice = [*similar, f"; see '{error.ctx.command_path} --help'"][0]
+        return f"no option {unknown} in '{error.ctx.command_path}'{advice}"
     text = re.sub("^(Missing|Option|Got) ", lambda first: first[0].lower(), error.format_message())
     text = re.sub("^Invalid value for (.*?):", lambda name: f"{name[1].replace(chr(39), '')}:", text)
     text = re.sub(r"(?<=argument )'\[?([A-Z.]+?)\]?(\.\.\.)?\]?'", r"\1", text.removesuffix("."))
