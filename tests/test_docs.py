@@ -73,10 +73,8 @@ def wrong_with(words, whole) -> str:
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=name_of)
-def test_every_command_parses(path, monkeypatch):
-    for name in ("ID", "MIN", "MAX", "STEP"):  # as a task of an array job has them, for --shard auto
-        monkeypatch.setenv(f"SLURM_ARRAY_TASK_{name}", "1")
-    text = path.read_text()
+def test_every_command_parses(path):
+    text = re.sub(r"\$(SLURM|SGE)\w+", "1", path.read_text())  # as variables of array jobs have values
     lines = [(line, True) for line in code_of(text)]
     lines += [(line.replace("...", ""), False) for line in inline_of(text) if path.suffix == ".md"]
     for line, whole in lines:

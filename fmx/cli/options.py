@@ -26,15 +26,11 @@ if TYPE_CHECKING:
 
 def size(value: str) -> int:
     """Return a number of bytes, such as 500M or 8G."""
-    units = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)(B?)", value.strip().upper())
+    units = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT])B?", value.strip().upper())
     n_bytes = float(match[1]) * units[match[2]] if match else 0
-    if match and not match[2] + match[3]:
-        raise click.BadParameter(f"{value} has no unit: give {value}G or {value}M")
-    if n_bytes < 1:
-        raise click.BadParameter(f"{value!r} is not a size such as 500M or 8G")
-    if n_bytes > 2**62:
-        raise click.BadParameter(f"{value} is more than {2**62:,}")
+    if not 1 <= n_bytes <= 2**62:
+        raise click.BadParameter(f"{value!r} is not a size with a unit, such as 500M or 8G")
     return int(n_bytes)
 
 
@@ -45,27 +41,15 @@ def iupac_codes(text: str, others: str = "") -> str:
     return text.upper()
 
 
-def number(
-    least: float, most: float, kind: type = int, words: dict[str, str] | None = None, has_all: bool = False,
-    before: str = "",
-) -> Callable[[Any], float]:  # fmt: skip
-    """Return a function that parses a number, an int or a float, from ``least`` to ``most``.
-
-    ``words``: messages about some values, by value; ``has_all``: whether "all" may be given, for 0;
-    ``before``: what to advise to write before a value that is not a number.
-    """
+def number(least: float, most: float, kind: type = int) -> Callable[[Any], float]:
+    """Return a function that parses a number, an int or a float, from ``least`` to ``most``."""
 
     def n(value: Any) -> float:
-        if value in (words or ()):
-            raise click.BadParameter(words[value])  # type: ignore[index]
-        if has_all and value == "all":
-            return 0
         try:
             parsed = kind(value)
         except ValueError as error:
-            what = f"{value!r} is not a {'whole ' if kind is int else ''}number"
-            remedy = f"; write {before} {value}" if before else ""
-            raise click.BadParameter(f"{what}{remedy}") from error
+            what = "whole number" if kind is int else "number"
+            raise click.BadParameter(f"{value!r} is not a {what}") from error
         if not least <= parsed <= most:
             limit = f"from {least} to {most}" if most < 1 << 31 or parsed > most else f"{least} or more"
             raise click.BadParameter(f"must be {limit}, not {value}")
@@ -74,71 +58,15 @@ def number(
     return n
 
 
-# Variables of array jobs: the task, the first and the last task, and the step between tasks.
-_ARRAYS = (
-    ("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX", "SLURM_ARRAY_TASK_STEP"),
-    ("PBS_ARRAY_INDEX", "", "", ""),
-    ("SGE_TASK_ID", "SGE_TASK_FIRST", "SGE_TASK_LAST", "SGE_TASK_STEPSIZE"),
-)
-
-
 def shard_of(value: str) -> tuple[int, int]:
-    """Return (number, count) of shard I/N, numbered from 1; for auto, that of this task of an array job."""
-    if not (match := re.fullmatch(r"(\d{1,9})/(\d{1,9})|auto(?:/(\d{1,9}))?", value)):
-        raise click.BadParameter(f"{value!r} is not I/N, such as 3/64, or auto")
-    number, count = int(match[1] or 0), int(match[2] or match[3] or 0)
-    if not match[1]:
-        variables = ([os.environ.get(name, "") for name in names] for names in _ARRAYS)
-        task, first, last, step = next((each for each in variables if each[0].isdigit()), ("", "", "", ""))
-        if last.isdigit():
-            count = count or (int(last) - int(first or 1)) // int(step or 1) + 1
-        if not task or not count:
-            raise click.BadParameter(
-                "auto needs the environment of a Slurm or Grid Engine array job, and auto/N that of a PBS "
-                "array job; none was found"
-            )
-        number = (int(task) - int(first or 1)) // int(step or 1) + 1
-    if not 1 <= number <= count:
-        raise click.BadParameter(f"{number}/{count}: shards are numbered from 1 to {count}")
-    return number, count
-
-
-class Engine(click.Choice):
-    """The type of --engine: a kind of processor, or a GPU engine, which messages do not list."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if value in self.choices:
-            return value
-        from difflib import get_close_matches  # only for errors
-
-        usual = [name for name in self.choices if name not in limits.GPU_ENGINES]
-        similar = get_close_matches({"gpu": "cuda"}.get(value.lower(), value.lower()), self.choices, 1)
-        more = ", or a GPU engine such as cuda_full" if len(usual) < len(self.choices) else ""
-        advice = f"; did you mean {similar[0]}?" if similar else ""
-        self.fail(f"{value!r} is not one of {', '.join(usual)}{more}{advice}", param, ctx)
-
-
-class Method(click.Choice):
-    """The type of --method; if the value is a layout, the error advises --layout."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if value not in self.choices:
-            from ..index.layouts import REGISTRY  # only for errors
-
-            if value.partition("-")[0] in (*REGISTRY, "sparse"):
-                self.fail(f"{value!r} is a layout: use --layout {value}", param, ctx)
-        return super().convert(value, param, ctx)
+    """Return (number, count) of shard I/N, numbered from 1."""
+    match = re.fullmatch(r"(\d{1,9})/(\d{1,9})", value)
+    if not match or not 1 <= int(match[1]) <= int(match[2]):
+        raise click.BadParameter(f"{value!r} is not I/N, with I from 1 to N, such as 3/64")
+    return int(match[1]), int(match[2])
 
 
 # The options.
-
-
-def no_empty_name(_: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Refuse an empty name in a comma-separated list."""
-    if value is not None and not all(value.split(",")):
-        raise click.BadParameter("empty name in a comma-separated list", param=param)
-    return value
-
 
 COUNT = number(*limits.COUNT)
 INDEX = "Index and memory"  # a heading of --help
@@ -160,31 +88,27 @@ verify = rare(
 )  # fmt: skip
 _engine_of = functools.partial(click.option, "--engine", metavar="NAME", default="cpu")
 _WHERE = "Run on the CPU (cpu), on a GPU (cuda), or on whichever is faster (auto)."
-_NOT_GPUS = {name: f"'{name}' is not a GPU number; use --engine {name}" for name in ("cpu", "cuda", "both")}
-_device_of = functools.partial(
-    click.option, "--device", type=number(0, 999, words=_NOT_GPUS), show_default="0"
-)  # fmt: skip
+_device_of = functools.partial(click.option, "--device", type=number(0, 999), show_default="0")
 _gpu_memory = click.option("--gpu-memory", type=size, show_default="all that is free",
                            help="Use at most SIZE of the memory of each GPU, e.g. 8G.")  # fmt: skip
 _one_gpu = rare(_device_of(help="GPU to use, counted from 0."), _gpu_memory)
-on_processor = group(GPU, _engine_of(type=Engine(limits.PROCESSORS), help=_WHERE), _one_gpu)
+on_processor = group(GPU, _engine_of(type=click.Choice(limits.PROCESSORS), help=_WHERE), _one_gpu)
 on_processors = group(
     GPU,
-    _engine_of(type=Engine(limits.PAIRWISE_PROCESSORS),
+    _engine_of(type=click.Choice(limits.PAIRWISE_PROCESSORS),
                help="Compute scores on the CPU (cpu), on GPUs (cuda), on the CPU and GPUs together (both), "
                "or on GPUs if there are any, else on the CPU (auto)."),
     _device_of(help="First GPU to use, counted from 0."),
-    click.option("--gpus", type=number(1, 999, words=_NOT_GPUS, has_all=True), metavar="N|all",
-                 show_default="all; with --device, 1",
+    click.option("--gpus", type=number(1, 999), show_default="all; with --device, 1",
                  help="Number of GPUs to use."),
 )  # fmt: skip
 searching = together(
     group(
         INDEX,
         rare(
-            click.option("--layout", metavar="NAME", callback=no_empty_name,
+            click.option("--layout", metavar="NAME",
                          help="Search with this layout only; auto chooses the fastest."),
-            click.option("--method", type=Method(limits.METHODS), metavar="NAME", default="auto",
+            click.option("--method", type=click.Choice(limits.METHODS), metavar="NAME", default="auto",
                          help="Search method: verify (seed and verify), backward (backward search), sparse "
                          "(sparse index), or auto, the fastest that the index supports."),
         ),
@@ -192,7 +116,7 @@ searching = together(
     ),
     group(
         GPU,
-        _engine_of(type=Engine((*limits.PROCESSORS, *limits.GPU_ENGINES)),
+        _engine_of(type=click.Choice((*limits.PROCESSORS, *limits.GPU_ENGINES)),
                    help=f"{_WHERE} NAME can also be a GPU engine, such as cuda_full."),
         _one_gpu,
     ),
@@ -211,9 +135,8 @@ mismatches = click.option("--mismatches", type=number(*limits.MISMATCHES), defau
 sharing = group(
     CLUSTER,
     click.option("--shard", type=shard_of, metavar="I/N",
-                 help="Process only shard I of N, and write it to the folder -o; join the shards with 'fmx "
-                 "merge'. auto takes I and N from a Slurm or Grid Engine array job, auto/N takes I from a "
-                 "PBS array job."),
+                 help="Process only shard I of N, counted from 1, and write it to the folder -o; join the "
+                 "shards with 'fmx merge'."),
     click.option("--scheduler", metavar="ADDRESS", help="Run on the Dask cluster with this scheduler."),
     click.option("--scheduler-file", type=click.Path(), metavar="FILE",
                  help="Run on the Dask cluster whose scheduler wrote FILE."),

@@ -81,12 +81,6 @@ def test_an_empty_argument_is_refused(arguments, home, command):
     assert sorted(path.name for path in home.iterdir()) == ["folder", "r.fa", "r.fq", "ref.fa", "ref.fmx"]
 
 
-@pytest.mark.parametrize("name", [",", "bvsfm-k2-d96,", ",bvsfm-k2-d96", "a,,b"])
-def test_an_empty_name_among_layouts_is_refused(name, home, command):
-    refused(command("index", "ref.fa", "-o", "new.fmx", "--layout", name), "--layout", "empty")
-    refused(command("search", "r.fq", "--layout", name), "--layout", "empty")
-
-
 def test_an_empty_variable_names_no_index(home, command, monkeypatch):
     monkeypatch.setenv("FMX_INDEX", "")
     assert command("search", "r.fq").code == 0

@@ -167,8 +167,7 @@ MESSAGES = [
     ("mem -L --format sam q.fa", "-c, -L and -F need --format mummer"),
     ("pairwise --matrix score --cigar a.fa", "give only one of --matrix and --cigar"),
     ("index --layout auto --sa-rate 4 a.fa", "--layout auto chooses the SA rate: leave out --sa-rate"),
-    ("search --min-match r.fq", "--min-match: 'r.fq' is not a whole number; write --min-match 31 r.fq"),
-    ("search -k all r.fq", "-k: use -a to report all hits"),
+    ("search --min-match r.fq", "--min-match: 'r.fq' is not a whole number"),
     ("search --gpu r.fq", "no option --gpu in 'fmx search': did you mean --engine?"),
     ("search --forward-only --reverse-only r.fq", "give only one of --forward-only and --reverse-only"),
     ("search --strata r.fq", "--strata needs --mismatches 1 or 2"),
@@ -201,7 +200,8 @@ MESSAGES = [
     ("pairwise --matrix score a.fa b.fa", "PHYLIP needs a square matrix: give one input, or -o FILE.npz"),
     ("pairwise --matrix score --format tsv a.fa", "a matrix is npz or PHYLIP: leave out --format tsv"),
     ("pairwise --format npz a.fa", "--format npz is for matrices: give --matrix with it"),
-    ("search --method bvsfm-k2-d96 r.fq", "--method: 'bvsfm-k2-d96' is a layout: use --layout bvsfm-k2-d96"),
+    ("search --method bvsfm-k2-d96 r.fq", "--method: 'bvsfm-k2-d96' is not one of 'auto', 'verify', "
+     "'backward', 'sparse'"),
     ("count r.fq", "missing option '-l' / '--library'; see 'fmx count --help'"),
     ("count -l a -l b -l c r.fq", "give one library, or one for first mates and one for second mates"),
     ("count -l a r.fq --offset 1 --after AC",
@@ -221,14 +221,9 @@ MESSAGES = [
      "give only one of --shard and --scheduler: a cluster run makes its own shards"),
     ("search --start 2 --trim5 1 r.fq", "give only one of --start and --trim5"),
 ]  # fmt: skip
-ENDS = [  # former options, and options for GPUs
-    ("pairwise r.fa --device cpu", "use --engine cpu"),
-    ("search r.fa --device cuda", "use --engine cuda"),
-    ("pairwise r.fa --gpus both", "use --engine both"),
+ENDS = [  # options for GPUs, and sizes
     ("pairwise r.fa --gpus 2 --engine cpu", "use --engine cuda or auto, or omit --gpus"),
-    ("search r.fa --gpu-memory 2", "give 2G or 2M"),
-    ("mem r.fa --gpu-memory 0.5", "give 0.5G or 0.5M"),
-    ("index r.fa --max-memory 8", "give 8G or 8M"),
+    ("index r.fa --max-memory 8", "'8' is not a size with a unit, such as 500M or 8G"),
 ]
 
 

@@ -281,9 +281,8 @@ def test_a_full_disk_leaves_nothing(index_of, mates, tmp_path):
 
 REFUSED = {
     "search - --shard 1/2 -o out.d": "standard input: cannot be split into shards",
-    "search few.fa --shard 3/2 -o out.d": "numbered from 1 to 2",
-    "search few.fa --shard half -o out.d": "is not I/N, such as 3/64",
-    "search few.fa --shard auto -o out.d": "none was found",
+    "search few.fa --shard 3/2 -o out.d": "--shard: '3/2' is not I/N, with I from 1 to N",
+    "search few.fa --shard half -o out.d": "is not I/N",
     "search few.fa --shard 1/2 -o out.bam":
         "-o out.bam: with --shard, -o names a folder of shards, not a file: use -o out.d --format bam",
     "search few.fa --shard 1/2 -o out.SAM.gz": "use -o out.d",
@@ -301,32 +300,3 @@ def test_what_makes_no_sense_is_refused(words, command, index_of, folder, monkey
     done = command(*words.split())
     assert (done.code in (1, 2), REFUSED[words] in done.err) == (True, True), done.err
     assert not (folder / "out.d").exists()
-
-
-@pytest.mark.parametrize(
-    ("variables", "value", "expected"),
-    [
-        ({"SLURM_ARRAY_TASK_ID": "3", "SLURM_ARRAY_TASK_MIN": "1", "SLURM_ARRAY_TASK_MAX": "8",
-          "SLURM_ARRAY_TASK_STEP": "1"}, "auto", (3, 8)),
-        ({"SLURM_ARRAY_TASK_ID": "6", "SLURM_ARRAY_TASK_MIN": "0", "SLURM_ARRAY_TASK_MAX": "14",
-          "SLURM_ARRAY_TASK_STEP": "2"}, "auto", (4, 8)),
-        ({"PBS_ARRAY_INDEX": "5"}, "auto/9", (5, 9)),
-        ({"SGE_TASK_ID": "2", "SGE_TASK_FIRST": "1", "SGE_TASK_LAST": "4", "SGE_TASK_STEPSIZE": "1"},
-         "auto", (2, 4)),
-        ({"SGE_TASK_ID": "undefined"}, "auto", None),
-        ({"PBS_ARRAY_INDEX": "5"}, "auto", None),
-        ({"PBS_ARRAY_INDEX": "5"}, "auto/4", None),
-    ],
-)  # fmt: skip
-def test_array_jobs_name_their_shard(variables, value, expected, monkeypatch):
-    import click
-
-    from fmx.cli.options import shard_of
-
-    for name, text in variables.items():
-        monkeypatch.setenv(name, text)
-    if expected:
-        assert shard_of(value) == expected
-    else:
-        with pytest.raises(click.BadParameter):
-            shard_of(value)

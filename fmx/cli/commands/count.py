@@ -60,7 +60,7 @@ library_columns = click.option(
                  help="Files with first mates of a sample, instead of READS; repeat for each sample."),
     click.option("-2", "mates2", multiple=True, metavar="FILES",
                  help="Files with second mates of the same sample, in the same order."),
-    click.option("--names", metavar="A,B,...", callback=options.no_empty_name,
+    click.option("--names", metavar="A,B,...",
                  help="Names of the samples.  [default: the names of their files]"),
     click.option("--samples", type=click.Path(), metavar="FILE",
                  help="Sample sheet instead of READS: a table with columns sample, reads and, for pairs, "

@@ -30,7 +30,7 @@ from .. import options
 )  # fmt: skip
 @options.group(
     "Index",
-    click.option("--layout", "layout_names", metavar="NAME[,NAME]", callback=options.no_empty_name,
+    click.option("--layout", "layout_names", metavar="NAME[,NAME]",
                  help="Layouts to build, such as bvsfm-k3-d224 (docs/layouts.md lists them). auto chooses "
                  "the fastest that fits in --max-memory, or else in half of the free memory; sparse is "
                  "built fastest and is small, for reads of 36 bases or more.  [default: bvsfm-k2-d96; "

@@ -113,20 +113,16 @@ def _check_reference(context: click.Context, param: click.Parameter, path: str |
 )  # fmt: skip
 @options.group(
     "Hits",
-    click.option("-k", "limit", default=1,
-                 type=options.number(*limits.COUNT, words={"all": "use -a to report all hits"}),
-                 help="Report up to N hits per read."),
+    click.option("-k", "limit", type=options.COUNT, default=1, help="Report up to N hits per read."),
     click.option("-a", "--all", "report_all", is_flag=True, help="Report all hits."),
     click.option("-m", "at_most", type=options.COUNT,
                  help="Treat reads with more than N occurrences as unmapped."),
     options.mismatches,
     click.option("--strata", is_flag=True,
                  help="Report only the hits, or proper pairs, with the fewest mismatches."),
-    click.option("--min-match", "stretch", is_flag=False, flag_value=limits.USUAL_STRETCH,
-                 type=options.number(*limits.STRETCH, before=f"--min-match {limits.USUAL_STRETCH}"),
-                 help="Find reads of which N consecutive bases occur, not all, and pairs with such a mate, "
-                 "for --al, --un, --screen and --counts; no hits are written.  [N if omitted: "
-                 f"{limits.USUAL_STRETCH}]"),
+    click.option("--min-match", "stretch", type=options.number(*limits.STRETCH),
+                 help="Find reads of which N consecutive bases, such as 31, occur, not all, and pairs with "
+                 "such a mate, for --al, --un, --screen and --counts; no hits are written."),
     options.rare(
         click.option("--seed", type=options.number(*limits.SEED),
                      help="Choose the reported hits at random, not the first; the same N gives the same "
@@ -155,7 +151,7 @@ def _check_reference(context: click.Context, param: click.Parameter, path: str |
                  help="Reference for writing or reading CRAM."),
     click.option("--no-unmapped", is_flag=True, help="Do not write unmapped reads."),
     options.rare(
-        click.option("--tags", metavar="NAME,...", callback=options.no_empty_name,
+        click.option("--tags", metavar="NAME,...",
                      show_default="NH,HI,NM,MD, MC of mates",
                      help="SAM tags to write, comma-separated, or none; RG is always written."),
         click.option("--nh", type=click.Choice(["total", "reported"]), default="total",
