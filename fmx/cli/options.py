@@ -3,7 +3,6 @@
 import functools
 import os
 import re
-import stat
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -249,48 +248,40 @@ ENDINGS = {  # suffixes of formats, by their names in messages
 GZIP = "gzip"  # among formats: a name may end with .gz, which compresses
 BINARY = {"bam", "cram", "parquet", "npz"}
 FOREIGN = {
-    ".vcf", ".bcf", ".gff", ".gff3", ".gtf", ".maf", ".psl", ".delta", ".bw", ".bigwig", ".csv", ".xls",
-    ".xlsx", ".ods", ".npy", ".h5", ".pdf", ".png", ".fmx",
-    ".gz", ".bgz", ".bgzf", ".bz2", ".xz", ".zst", ".zip", ".tar", ".tgz",
-}  # fmt: skip
+    ".vcf",
+    ".gff",
+    ".gff3",
+    ".gtf",
+    ".csv",
+    ".xlsx",
+    ".fmx",
+    ".gz",
+    ".bgz",
+    ".bz2",
+    ".xz",
+    ".zst",
+    ".zip",
+}
 _NAMES = {"mummer": "MUMmer's format", "mageck": "TSV", "long": "TSV", "parquet": "Parquet"}  # of formats
 
 
 def format_of(kind: str | None, path: str, kinds: Sequence[str], usual: str) -> str:
     """Return the format of -o: ``kind``, the value of --format; else that of the suffix; else ``usual``.
 
-    Raises UsageError for a suffix of another format than ``kind`` or ``kinds``, for a binary format on a
+    Raises UsageError for the suffix of another format than ``kind`` or ``kinds``, for a binary format on a
     terminal, and for a file where --shard needs a folder.
     """
-    params, by_suffix = click.get_current_context().params, by_suffix_of(path, kinds)
-    if params.get("shard"):
+    if click.get_current_context().params.get("shard"):
         if path == "-":
             raise click.UsageError("--shard needs -o FOLDER, the folder that 'fmx merge' reads")
         if suffix_of(path):
-            stem, chosen = path, kind or by_suffix
-            while suffix_of(stem):
-                stem = os.path.splitext(stem)[0]
-            raise click.UsageError(
-                f"-o {path}: with --shard, -o names a folder of shards, not a file: "
-                f"use -o {stem}.d{f' --format {chosen}' if chosen else ''}"
-            )
+            what = "with --shard, -o names a folder of shards, not a file"
+            raise click.UsageError(f"-o {path}: {what}: use -o NAME.d, and --format for the format")
         return kind or usual
-    suffix, is_special = os.path.splitext(path)[1].lower(), os.path.exists(path) and not os.path.isfile(path)
-    if not (kind or suffix_of(path) or is_special) and suffix[1:].isalpha():
-        from difflib import get_close_matches  # only for unknown suffixes
-
-        if similar := get_close_matches(suffix, endings_of(kinds), 1, 0.7):
-            keep = " To keep this name, use --format" if "kind" in params else ""
-            advice = f"did you mean {similar[0]}?{keep}"
-            raise click.UsageError(f"-o {path}: no format has the suffix {suffix}: {advice}")
-        if usual == "sam":
-            from ..machines.progress import Progress
-
-            what = f"no format has the suffix {suffix}, so the output is SAM"
-            Progress(params["quiet"]).say(f"warning: -o {path}: {what}; to choose another, use --format")
-    check_suffix("-o", path, [kind] if kind else kinds, kind)
-    refuse_terminal(path, kind or by_suffix or usual)
-    return kind or by_suffix or usual
+    check_suffix("-o", path, [kind] if kind else kinds)
+    chosen = kind or by_suffix_of(path, kinds) or usual
+    refuse_terminal(path, chosen)
+    return chosen
 
 
 def endings_of(kinds: Iterable[str]) -> list[str]:
@@ -314,33 +305,19 @@ def suffix_of(path: str) -> str:
     return suffix if suffix in FOREIGN or suffix in chain(*ENDINGS.values()) else ""
 
 
-def check_suffix(option: str, path: str, kinds: Sequence[str], kind: str | None = None) -> None:
-    """Raise UsageError for the suffix of a format that is not of ``kinds``; ``kind``: that of --format."""
+def check_suffix(option: str, path: str, kinds: Sequence[str]) -> None:
+    """Raise UsageError for the suffix of a format that is not of ``kinds``."""
     suffix = suffix_of(path.lower().removesuffix(".gz") if GZIP in kinds else path)
-    if not suffix or suffix in endings_of(kinds):
-        return
-    if kind and suffix != ".gz":
-        advice = "leave out --format, or choose another name"
-        raise click.UsageError(f"-o {path}: the suffix {suffix} contradicts --format {kind}; {advice}")
-    names = list(dict.fromkeys(format_name(each) for each in kinds if each != GZIP))
-    what = ", ".join([*names[:-2], " or ".join(names[-2:])])
-    choose = f"choose another name{' or format' if option == '-o' else ''}"
-    if suffix == ".gz":
-        choose = f"choose a name without {suffix}, and compress the file afterwards"
-    raise click.UsageError(f"{option} {path}: the output can only be {what}, not {suffix}; {choose}")
+    if suffix and suffix not in endings_of(kinds):
+        names = list(dict.fromkeys(format_name(each) for each in kinds if each != GZIP))
+        what = ", ".join([*names[:-2], " or ".join(names[-2:])])
+        choose = f"choose another name{' or format' if option == '-o' else ''}"
+        raise click.UsageError(f"{option} {path}: the output can only be {what}, not {suffix}; {choose}")
 
 
 def refuse_terminal(path: str, kind: str) -> None:
-    """Raise UsageError for a binary format that goes to a terminal: standard output, or a device by name."""
-    if kind not in BINARY:
-        return
-    is_terminal = path == "-" and sys.stdout.isatty()
-    with suppress(OSError):  # reported when the output is opened
-        if path != "-" and stat.S_ISCHR(os.stat(path).st_mode):
-            descriptor = os.open(path, os.O_WRONLY | os.O_NOCTTY)
-            is_terminal = os.isatty(descriptor)
-            os.close(descriptor)
-    if is_terminal:
+    """Raise UsageError for a binary format that goes to a terminal."""
+    if kind in BINARY and path in ("-", "/dev/stdout") and sys.stdout.isatty():
         raise click.UsageError(
             f"{format_name(kind)} is binary and not written to a terminal: use -o FILE or a pipe"
         )
@@ -442,18 +419,8 @@ def report_of(
     return Report(tuple(paths), about)
 
 
-def refuse_fields(paths: Iterable[str | None], al: str | None, sample: str = "") -> None:
-    """Raise UsageError for a {field} in the name of an output, but for ``sample``, or {target} in ``al``."""
-    for path in filter(None, ((al or "").replace("{target}", ""), *paths)):
-        if names := {*re.findall(r"\{\w*\}", path)} - {sample}:
-            what = "only {target} in --al and, with fmx search --samples, {sample} are replaced"
-            raise click.UsageError(f"{path}: {what}: remove {min(names)}")
-
-
-def check_reads(mapped: str | None, unmapped: str | None, is_collapsed: bool = False) -> None:
-    """Raise UsageError if --al and --un name the same file, or name FASTQ for reads that are collapsed."""
-    if mapped and mapped == unmapped != os.devnull:  # check_clashes lets pipes repeat
-        raise click.UsageError(f"--al and --un are both {mapped}: choose two names")
+def check_reads(mapped: str | None, unmapped: str | None, is_collapsed: bool) -> None:
+    """Raise UsageError if --al or --un names FASTQ for reads that are collapsed."""
     for option, path in (("--al", mapped), ("--un", unmapped)):
         if path and is_collapsed:
             check_suffix(option, path, ["fasta", GZIP])

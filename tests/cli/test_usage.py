@@ -182,8 +182,6 @@ MESSAGES = [
     ("index a.fa b.fa", "several references need -o NAME.fmx"),
     ("locate", "give patterns either with -p or as files"),
     ("locate r.fq -k 5", "no option -k in 'fmx locate'; see 'fmx locate --help'"),
-    ("search -o {sample}.sam r.fq", "{sample}.sam: only {target} in --al and, with fmx search --samples, "
-     "{sample} are replaced: remove {sample}"),
     ("locate -p ACGT --format gff", "--format: 'gff' is not one of 'sam', 'tsv', 'bed', "
      "'parquet', 'rtab', 'npz', 'fasta'"),
     ("locate -p ACGT --format fasta", "FASTA is for PCR products: give --pairs with it"),

@@ -283,11 +283,8 @@ REFUSED = {
     "search - --shard 1/2 -o out.d": "standard input: cannot be split into shards",
     "search few.fa --shard 3/2 -o out.d": "--shard: '3/2' is not I/N, with I from 1 to N",
     "search few.fa --shard half -o out.d": "is not I/N",
-    "search few.fa --shard 1/2 -o out.bam":
-        "-o out.bam: with --shard, -o names a folder of shards, not a file: use -o out.d --format bam",
-    "search few.fa --shard 1/2 -o out.SAM.gz": "use -o out.d",
-    "search few.fa --shard 1/2 -o out.fmx": "use -o out.d",
-    "pairwise few.fa --shard 1/2 -o out.tsv": "use -o out.d --format tsv",
+    "search few.fa --shard 1/2 -o out.bam": "-o out.bam: with --shard, -o names a folder of shards, not",
+    "pairwise few.fa --shard 1/2 -o out.SAM.gz": "use -o NAME.d, and --format for the format",
     "merge nowhere": "nowhere: No such file",
     "merge .": "no shards",
 }  # fmt: skip

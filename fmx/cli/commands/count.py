@@ -122,8 +122,6 @@ def command(args: SimpleNamespace) -> None:
     from ..dispatch import run_jobs
 
     kind = options.format_of(args.kind, args.output, TABLES, "mageck")
-    options.refuse_fields([args.un], args.al)
-    options.check_reads(args.al, args.un)
     try:
         names = args.names and args.names.split(",")
         first, sheet = args.mates1 or args.reads, args.samples

@@ -200,8 +200,6 @@ def command(args: SimpleNamespace) -> None:
     fmx search -x ref.fmx -1 mates_1.fq.gz -2 mates_2.fq.gz --sort -o pairs.bam
     fmx search -x host.fmx --min-match 31 reads.fq.gz --un clean.fq.gz
     """
-    paths = (args.output, args.counts, args.screen, args.un, *args.reports)
-    options.refuse_fields(paths, args.al, PLACE if args.samples else "")
     files = (*args.reads, *args.mates1, *args.mates2)
     is_plain = not (args.mismatches or args.collapse or args.shard or args.comments) and args.first is None
     if args.engine == "auto" and is_plain and is_large(files):
