@@ -124,8 +124,6 @@ OTHERS = [
     "count -l library.csv --anywhere --min-quality 5 reads.fq",
     "count -l library.csv -1 reads.fq -2 mates.fq",
     "offtargets -l library.csv l.fmx",
-    "inspect l.fmx --verify",
-    "inspect rate.fmx --verify",
     "index twice.fa -o twice.fmx",
     "index --add plain.fmx --layout kstep-k2-d64",
     "search -x l.fmx reads.bgzf.gz -o out.sam",

@@ -110,12 +110,6 @@ def neighbour(layout, row):
 
 
 @by_type_or_this
-def goes_on(layout, row):
-    """Return whether a row has a neighbour."""
-    return preceding(layout, row) >= 0
-
-
-@by_type_or_this
 def on_device(layout):
     """Return the layout or query in its fastest form for a GPU, perhaps another type over the same arrays."""
     return layout

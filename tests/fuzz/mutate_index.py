@@ -148,14 +148,11 @@ def damaged(rng, files: dict) -> tuple:
 
 
 def hostile(rng, files: dict, index: str) -> tuple:
-    """(files of an index after some harm with right checksums, what, whether opening it trusts what was
-    harmed: the entries of a layout, and marks)."""
+    """(files of an index after some harm with right checksums, what)."""
     if rng.random() < 0.4:
         name = f"{index}/{META}"
         meta, what = change_json(rng, json.loads(files[name]))
-        return {**files, name: meta_bytes(meta)}, f"{META}: {what}", False
+        return {**files, name: meta_bytes(meta)}, f"{META}: {what}"
     name = rng.choice([key for key in sorted(files) if key.endswith(".npy")])
     array, what = change_array(rng, read_array(files[name]))
-    own = name.rpartition("/")[2].removesuffix(".npy")
-    is_trusted = own == "sa_marks" or ("." in own and not own.startswith("lcp."))
-    return sealed({**files, name: npy(array)}, index), f"{name}: {what}", is_trusted
+    return sealed({**files, name: npy(array)}, index), f"{name}: {what}"

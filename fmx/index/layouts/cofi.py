@@ -158,10 +158,6 @@ def _register(cls: type, lower_bound: Any, second: Any) -> None:
     def neighbour_cofi(layout, row):
         return np.int64(at(layout.changes, row)), layout.k
 
-    @contracts.goes_on.register(cls)
-    def goes_on_cofi(layout, row):
-        return np.int64(at(layout.changes, row)) < HOLE
-
 
 @contracts.on_device.register(Cofi)
 def on_device_cofi(layout):

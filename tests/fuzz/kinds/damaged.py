@@ -21,7 +21,7 @@ def make(rng, folder) -> Case:
     name = rng.choice(sorted(world.INDEXES))
     files, is_hostile = world.files_of(folder, name), rng.random() < 0.6
     if is_hostile:
-        files, what, is_trusted = mutate_index.hostile(rng, files, name)
+        files, what = mutate_index.hostile(rng, files, name)
     else:
         files, what = mutate_index.damaged(rng, files)
     files = {key.replace(name, INDEX, 1): data for key, data in files.items()}
@@ -39,8 +39,6 @@ def make(rng, folder) -> Case:
     command = rng.choice(commands)
     case = Case("damaged", "", [command], files, f"{name} {what}", [INDEX] if "--add" in command else [])
     case.facts["hostile"] = is_hostile
-    if is_hostile and (is_trusted or rng.random() < 0.3):  # docs/formats.md: only after this
-        case.commands.insert(0, ["inspect", "--verify", INDEX])
     return case
 
 
