@@ -180,7 +180,7 @@ class DrawnPatterns:
         self.positions = backend.from_host((starts[block] + offset).astype(np.uint32))
         self.patterns = cut(backend, self.words, self.positions, length)
         q = q or tables.prefix_length(self.n)
-        self.prefix = tables.make_prefix_table(backend, codes, self.sa, q)
+        self.prefix = backend.from_host(tables.build_prefix_table(backend.to_host(codes), q))
 
     def layout(self, name: str) -> Any:
         """Return a layout by its name; on the CPU its arrays begin at cache lines, as in an index on disk."""

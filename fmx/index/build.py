@@ -25,7 +25,7 @@ from .reference import Groups, Reference, cut, names_in, part_of
 from .sparse import SparseName
 from .sparse_build import build_sparse
 from .suffix_array import make_suffix_array, plan_passes
-from .tables import first_rows, make_prefix_table
+from .tables import build_prefix_table, first_rows
 from .writer import Add, IndexExtender, IndexWriter, MemoryIndex, adders
 
 if TYPE_CHECKING:
@@ -80,11 +80,7 @@ def build_index(
                 del words[0]
             if options.layouts:
                 with backend.errors():
-                    codes, starts = backend.from_host(text[slice(*span)]), part.blocks.text_start
-                    with progress.stage("building the suffix array") as done:
-                        sa = make_suffix_array(backend, codes, progress, done)
-                    add_arrays(backend, add, codes, sa, starts, options, progress)
-                    del sa, codes
+                    _add_arrays(backend, add, text[slice(*span)], part.blocks.text_start, options, progress)
         writer.commit({
             "fmx_version": __version__, "n_text": reference.n_text,
             **({"parts": sizes} if len(sizes) > 1 else {}),
@@ -137,11 +133,14 @@ def add_sparse(
             add(f"{name}.{key}", array)
 
 
-def add_arrays(
-    backend: Backend, add: Add, text: Array, sa: Array, block_starts: np.ndarray, options: IndexOptions,
+def _add_arrays(
+    backend: Backend, add: Add, text: np.ndarray, block_starts: np.ndarray, options: IndexOptions,
     progress: Progress,
 ) -> None:  # fmt: skip
     """Write the suffix array of a part, whole or sampled, and the arrays made from it and the text."""
+    codes = backend.from_host(text)
+    with progress.stage("building the suffix array") as done:
+        sa = make_suffix_array(backend, codes, progress, done)
     arrays = {"sa_positions": sa}
     if options.sa_rate != 1:
         steps = [(name.k, name.kind.walks_forward) for name in options.layouts]
@@ -157,15 +156,15 @@ def add_arrays(
     try:
         with progress.stage("building tables") as done:
             q = options.prefix_length or 0
-            add("prefix_pairs", make_prefix_table(backend, text, sa, q).pairs, backend)
+            add("prefix_pairs", build_prefix_table(text, q, backend.n_threads).pairs)
             done(1 / 3)
             if options.seed_length:
-                add("seed_starts", first_rows(backend, text, sa, options.seed_length), backend)
+                add("seed_starts", first_rows(backend, codes, sa, options.seed_length), backend)
             done(2 / 3)
-            add("text_words", pack_text(text, backend), backend)
-        _add_layouts(backend, add, options.layouts, text, sa, progress)
+            add("text_words", pack_text(codes, backend), backend)
+        _add_layouts(backend, add, options.layouts, codes, sa, progress)
         if options.with_lcp:
-            _add_lcp(add, backend.to_host(text), backend.to_host(sa), backend.n_threads, progress)
+            _add_lcp(add, text, backend.to_host(sa), backend.n_threads, progress)
     finally:
         with progress.stage("writing the suffix array"):
             finish()

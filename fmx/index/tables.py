@@ -82,27 +82,6 @@ def build_prefix_table(text: Array, q: int, n_threads: int = 1) -> PrefixTable:
     return PrefixTable(pairs[0], q)
 
 
-def make_prefix_table(backend: Backend, text: Array, sa: Array, q: int) -> PrefixTable:
-    """Make the table on the backend: counted in the text, or on a GPU by search in ``sa``."""
-    if backend.serial:
-        return build_prefix_table(text, q, backend.n_threads)
-    pairs = backend.empty(2 * n_pairs(q), np.uint32)
-    backend.run(FindPairs(text, sa, pairs), pairs.size // 2)
-    return PrefixTable(pairs, q)
-
-
-@do.of("text sa pairs")
-def FindPairs(job, stretch, start, stop):
-    """Find the ``pairs`` of a prefix table by search in the suffix array."""
-    for pair in range(start, stop):
-        length = np.int64(0)
-        while level_start(length + 1) <= pair:
-            length += 1
-        c = pair - level_start(length)
-        job.pairs[2 * pair] = first_row(job.text, job.sa, c, length, False)
-        job.pairs[2 * pair + 1] = first_row(job.text, job.sa, c, length, True)
-
-
 @compiled
 def _count(text, start, stop, q, pairs, ended):
     """Count the strings of q symbols that end in text[start:stop], each in the first half of its pair.
@@ -207,7 +186,7 @@ def FindStarts(job, stretch, start, stop):
 @inlined
 def _first_row_of(job, c):
     is_last = c == np.int64(1) << (2 * job.s)
-    return np.int64(job.sa.size) if is_last else first_row(job.text, job.sa, c, job.s, False)
+    return np.int64(job.sa.size) if is_last else first_row(job.text, job.sa, c, job.s)
 
 
 @inlined
@@ -245,15 +224,12 @@ def _pack(x):
 
 
 @inlined
-def first_row(text, sa, c, s, beyond):
-    """Return the first row that does not sort before the string c of s symbols.
-
-    ``beyond``: the first row after all that start with it.
-    """
+def first_row(text, sa, c, s):
+    """Return the first row that does not sort before the string c of s symbols."""
     low, high = np.int64(0), np.int64(sa.size)
     while low < high:
         middle = (low + high) >> 1
-        if _sorts_before(text, np.int64(at(sa, middle)), c, s, beyond):
+        if _sorts_before(text, np.int64(at(sa, middle)), c, s):
             low = middle + 1
         else:
             high = middle
@@ -261,12 +237,12 @@ def first_row(text, sa, c, s, beyond):
 
 
 @inlined
-def _sorts_before(text, position, c, s, or_same):
-    """Return whether a suffix sorts before the string c of s symbols, or, if ``or_same``, starts with it."""
+def _sorts_before(text, position, c, s):
+    """Return whether a suffix sorts before the string c of s symbols."""
     for i in range(s):
         if position + i >= text.size:
             return True
         symbol, other = np.int64(at(text, position + i)), 1 + ((c >> (2 * (s - 1 - i))) & 3)
         if symbol != other:
             return symbol < other
-    return or_same
+    return False

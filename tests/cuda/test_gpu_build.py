@@ -12,7 +12,7 @@ from synthetic import Repeat, make_codes
 from fmx.index import layouts
 from fmx.index.positions import sample
 from fmx.index.suffix_array import sort_by_radix, suffix_array
-from fmx.index.tables import first_rows, make_prefix_table, prefix_length
+from fmx.index.tables import first_rows
 from fmx.index.tables import seed_length as default_seed_length
 from fmx.input.dna import pack_text
 from fmx.machines.gpu_jobs import Gpu
@@ -64,7 +64,6 @@ def arrays_of(backend, codes, sa, names) -> dict:
     n, ends = codes.size, np.flatnonzero(backend.to_host(codes) == 0)
     found = {
         "text": pack_text(codes, backend),
-        "prefix table": make_prefix_table(backend, codes, sa, prefix_length(n)).pairs,
         "seed table": first_rows(backend, codes, sa, default_seed_length(n)),
     }
     starts = np.concatenate([[0], ends[:-1] + 1])

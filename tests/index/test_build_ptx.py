@@ -33,7 +33,6 @@ JOBS = (
     bwt.Transform(BYTES, ROWS, 2, BYTES),
     bwt.CountCodes(BYTES, TABLE),
     dna.PackText(BYTES, WORDS),
-    tables.FindPairs(BYTES, ROWS, ROWS),
     tables.FindStarts(BYTES, ROWS, 13, ROWS),
     positions.Mark(positions.SampledRows(ROWS, BYTES), NUMBERS, WORDS),
     bwt.Invert(ROWS, ROWS),

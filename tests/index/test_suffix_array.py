@@ -10,7 +10,7 @@ from test_reference import codes
 from texts import TEXTS
 
 from fmx.errors import DeviceError
-from fmx.index import fasta, layouts, positions, suffix_array, tables
+from fmx.index import fasta, layouts, positions, suffix_array
 from fmx.index.suffix_array import LIMIT, make_suffix_array, sort_by_radix
 from fmx.input import dna
 from fmx.input.dna import PER_KEY
@@ -125,15 +125,6 @@ def test_too_little_memory_is_an_error_that_says_so():
         sort_by_radix(MACHINE, text, 17 * 5000)
     with pytest.raises(DeviceError, match=r"suffixes begin alike, but .* raise --gpu-memory"):
         sort_by_radix(MACHINE, text, memory_for(5000, 2))
-
-
-@pytest.mark.parametrize("name", TEXTS)
-def test_tables_found_by_search_are_those_counted(name):
-    text = text_of(name)
-    sa = suffix_array.suffix_array(text)
-    for q in (4, 5):
-        counted = tables.build_prefix_table(text, q)
-        np.testing.assert_array_equal(tables.make_prefix_table(MACHINE, text, sa, q).pairs, counted.pairs)
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
