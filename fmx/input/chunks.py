@@ -332,24 +332,14 @@ def find_record(data, n, is_fastq):
     return find_border(data, 0, 4 * n if is_fastq else n, is_fastq)[0]
 
 
-@brief
-def find_blank(data, size, total):
-    """(start, record) of blank lines after whole records of FASTQ that end data[:size]; (size, 0) if none.
-
-    ``total``: newlines of the file up to there, with one before its first record.  The byte after size shows
-    whether a line that begins there is blank.
-    """
-    end = size
+@compiled
+def find_end(data):
+    """Return where the last line of data (uint8) that is not blank ends: at its newline, if it has one."""
+    end = data.size
     while end > 0 and _is_blank(data[end - 1]):
         end -= 1
-    n_lines = total - count(data[end:size], size - end, True)
-    for i in range(end, size):
-        if data[i] == NEWLINE:
-            if n_lines % 4 == 0:
-                is_blank = i + 1 < data.size and _is_blank(data[i + 1])
-                return (i + 1, n_lines // 4 + 1) if is_blank else (size, 0)
-            n_lines += 1
-    return size, 0
+    newline = find_byte(data, NEWLINE, end, data.size) if end > 0 else end
+    return data.size if newline < 0 else newline
 
 
 @compiled

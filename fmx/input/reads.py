@@ -168,7 +168,7 @@ def _scan(batch, is_fastq, code):
     i, n = 0, 0
     while i < batch.data.size:
         after, problem = take_fastq(batch, n, i, code) if is_fastq else take_fasta(batch, n, i, code)
-        if problem or after == i:  # only blank lines are left
+        if problem:
             return n, problem
         i, n = after, n + 1
     return n, OK

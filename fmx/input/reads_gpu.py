@@ -21,7 +21,7 @@ from ..compiler.primitives import load_little_endian, popcount, trailing_zeros
 from ..compiler.warp import atomic_add, grid_size, kernel, thread_index
 from ..machines import gpu
 from ..machines.gpu_jobs import KernelReport, add_up
-from .chunks import find_border, is_border, skip_blank
+from .chunks import find_border, find_end, is_border
 from .dna import CODE, WORD
 from .reads import LONGEST_NAME, LONGEST_READ, Patterns, ReadBatch, Trim, pack_strands, trim_read
 from .record import OK, take_fasta, take_fastq
@@ -119,8 +119,8 @@ class GpuSpanBuffer(SpanBuffer):
         self._reader = after(reader.file, reader.start + n_bytes)
         self._on_gpu, self._buffer = on_gpu, on_host
         self.n, self.is_end, self._known = n, is_end, first if first < last else n
-        if skip_blank(on_host[:first], 0) == first or skip_blank(on_host[last:own], 0) == own - last:
-            self.whole()  # what is searched at the ends lies further inside
+        if is_end and find_end(on_host[last:n]) == 0:
+            self.whole()  # the last line ends further inside
         return report[_BORDERS]
 
 

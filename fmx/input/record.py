@@ -95,8 +95,7 @@ def take_fastq(batch, r, i, code):
     """Set the fields of FASTQ record r, which begins at byte i; return (next record, OK or its problem)."""
     data = batch.data
     if data[i] != ord("@"):
-        j = skip_blank(data, i)  # only blank lines may follow the last record
-        return i, OK if j == data.size else BLANK_BEFORE if j > i else NO_AT
+        return i, BLANK_BEFORE if skip_blank(data, i) > i else NO_AT
     after = _take_header(batch, r, i + 1)
     if after < 0:
         return i, -after

@@ -33,10 +33,10 @@ from ..codecs.bgzf import find_block
 from ..errors import InputError
 from ..machines.jobs import run_all
 from . import ALL, InputRange, PairedFiles, records_after, together
-from .chunks import CHUNK_SIZE, Chunk, count, find_border
+from .chunks import CHUNK_SIZE, Chunk, count, find_border, find_end
 from .mates import pair_spans
 from .reads import parse
-from .spans import START, Before, Cut, RecordFile, Span
+from .spans import START, Cut, RecordFile, Span, n_records
 from .streams import Source
 
 
@@ -76,29 +76,30 @@ class CutFile(RecordFile):
         n = max(0, place - self.skip) // APART
         return self.skip + n * APART if n else 0
 
-    def before(self, start: int) -> Before:
-        """Return the Before at a cut, as far as it matters there."""
+    def before(self, start: int) -> int:
+        """Return how many newlines count before a cut, in FASTQ modulo 4, else 1."""
         if not self.is_fastq:
-            return Before(1)
+            return 1
         for n in GUESS:
             reader = after(self.file, start) if self.source.is_gzip else PlainRange(self.file, start)
             data = np.empty(n, np.uint8)
             data = data[: reader.readinto(data)]
+            data = data[: find_end(data)] if data.size < n else data
             possible = [newlines for newlines in range(4) if _may_begin(data, newlines)]
             if len(possible) == 1:
-                return Before(4 - possible[0])
+                return 4 - possible[0]
         return RecordCounts().at(self, start).before
 
 
 def _may_begin(data: np.ndarray, newlines: int) -> bool:
     """Return whether FASTQ records may begin after ``newlines`` + 1 newlines of ``data``."""
     begin, left = find_border(data, 0, newlines + 1, True)
-    n_records = 0 if left else count(data[begin:], data.size - begin, True) // 4
-    if n_records == 0:
+    n = 0 if left else count(data[begin:], data.size - begin, True) // 4
+    if n == 0:
         return True
-    stop, _ = find_border(data, begin, 4 * n_records, True)
+    stop, _ = find_border(data, begin, 4 * n, True)
     try:
-        parse(Chunk("", data[begin:stop], True, 1, n_records + 1))
+        parse(Chunk("", data[begin:stop], True, 1, n))
     except InputError:
         return False
     return True
@@ -129,7 +130,7 @@ class RecordCounts:
         stop = records.start if is_open else records.stop
 
         def n_of(cut: Cut) -> int:
-            return cut.before.n_records(file.is_fastq)
+            return n_records(cut.before, file.is_fastq)
 
         with self._lock:
             if n_of(self._cuts[-1]) < stop and self._cuts[-1].at < file.size:
@@ -158,7 +159,7 @@ class ShardPlan:
     shards of a process share.
 
     ``begin``, ``end``: where the shard begins and ends inside a file (of mates 1), or None: path, byte, and
-    newlines from there to the one before a record (-1: after the last record).  ``is_empty``: whether it has
+    newlines from there to the one before a record.  ``is_empty``: whether it has
     no spans, as for short files; ``whole``: a message about a file that cannot be cut, and that another shard
     reads, or "".
     """
@@ -179,8 +180,8 @@ class ShardPlan:
             for paths in self._files
         ]
         self._records = [inputs.records] * len(self._files)  # numbers of reads or pairs in each file
-        self._guess: Before | None = None  # at ``begin``, if records before it were not counted
-        self._last: tuple[CutFile, int, Callable[[], Before]] | None = None  # file, byte, and its Before
+        self._guess: int | None = None  # newlines before ``begin``, if records before it were not counted
+        self._last: tuple[CutFile, int, Callable[[], int]] | None = None  # file, byte, newlines before it
         self.begin: tuple[str, int, int] | None = None
         self.is_empty = True
         self.whole = ""
@@ -245,9 +246,9 @@ class ShardPlan:
         """Return the numbers of the records of reads or pairs in a file."""
         return range(self._step * reads.start, self._step * reads.stop)
 
-    def _n_before(self, file: CutFile, before: Before) -> int:
-        """Return how many reads or pairs begin before a place."""
-        return -(-before.n_records(file.is_fastq) // self._step)
+    def _n_before(self, file: CutFile, newlines: int) -> int:
+        """Return how many reads or pairs begin before a place with so many newlines before it."""
+        return -(-n_records(newlines, file.is_fastq) // self._step)
 
     def _spans_of(
         self, number: int, files: Sequence[CutFile], start: int, stop: int
@@ -256,11 +257,11 @@ class ShardPlan:
         cuts)."""
         one, size, n_threads = files[0], self._inputs.size, self._inputs.n_threads
         if not self._in_pairs and self._inputs.records == ALL:
-            before = one.before(start) if start else Before()
+            before = one.before(start) if start else 0
             if start:
                 self._guess, self.begin = before, _border(one, start, before)
             self._last = (one, stop, lambda: one.behind.result()) if stop < one.size else None
-            first = 1 + before.n_records(one.is_fastq)
+            first = 1 + n_records(before, one.is_fastq)
             return first, one.spans(size, n_threads, cut=Cut(start, before), stop=stop)
         counts, reads = self._counts[number], self._records[number]
         if start:
@@ -269,7 +270,7 @@ class ShardPlan:
             first = max(reads.start, self._n_before(one, before))
             least, _ = counts[-1].around(files[-1], range(first, first + 1))
             if least.at == files[-1].size:  # mates 2 end earlier
-                first = min(first, least.before.n_records(files[-1].is_fastq) // self._step)
+                first = min(first, n_records(least.before, files[-1].is_fastq) // self._step)
             reads = range(first, reads.stop)
         if stop < one.size:
             behind = counts[0].at(one, stop).before
@@ -292,14 +293,14 @@ class ShardPlan:
     def renumbered(self, error: InputError) -> InputError:
         """The error with its record's number in the file, found by counting the records before the shard."""
         record = re.fullmatch(r"record (\d+)", error.where)
-        if not (record and self.begin and self._guess and self.begin[0] == error.path):
+        if not (record and self.begin and self._guess is not None and self.begin[0] == error.path):
             return error
         with Source(error.path) as source:
             file = CutFile(source)
             before = RecordCounts().at(file, self.begin[1]).before
-        n_more = before.n_records(file.is_fastq) - self._guess.n_records(file.is_fastq)
+        n_more = n_records(before, file.is_fastq) - n_records(self._guess, file.is_fastq)
         return InputError(error.path, f"record {int(record[1]) + n_more}", error.what)
 
 
-def _border(file: CutFile, at: int, before: Before) -> tuple[str, int, int]:
-    return file.path, at, -1 if before.blank else -before.newlines % 4 if file.is_fastq else 0
+def _border(file: CutFile, at: int, before: int) -> tuple[str, int, int]:
+    return file.path, at, -before % 4 if file.is_fastq else 0

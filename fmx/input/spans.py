@@ -17,7 +17,6 @@ The sum is also the number of a record, by which ranges (--skip, --first), pairs
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -28,7 +27,6 @@ from ..errors import InputError
 from ..machines.jobs import future_of, pass_on, run_all, set_once
 from . import ALL, InputShare, PairedFiles, Reader, ReadFiles, records_after, together
 from .chunks import (
-    BLANK_LINE,
     CHUNK_SIZE,
     NEWLINE,
     NOT_READ,
@@ -36,8 +34,8 @@ from .chunks import (
     about_cr,
     begins_fastq,
     count,
-    find_blank,
     find_border,
+    find_end,
     is_mac,
     read_counted,
     refuse_archive,
@@ -83,6 +81,14 @@ class SpanBuffer:
         self.n += self._reader.readinto(self._buffer[self.n : n])
         self.is_end = self.n < n
 
+    def drop_blank(self, size: int, is_fastq: bool) -> int:
+        """Drop the end of the last line, and blank lines after it; return how many newlines that count these
+        had in the first ``size`` bytes."""
+        end = find_end(self.data())
+        dropped = self.data()[end:size]
+        self.n = end
+        return count(dropped, dropped.size, is_fastq)
+
     def _make_room(self, n: int) -> None:
         """Make room for n bytes and a final newline."""
         if n >= self._buffer.size:
@@ -114,23 +120,18 @@ class SpanBuffer:
         return self._buffer[begin:stop], None
 
 
-class Before(NamedTuple):
-    """What precedes a span in its file: newlines that count, and the record where blank lines began, or 0."""
-
-    newlines: int = 0
-    blank: int = 0
-
-    def n_records(self, is_fastq: bool) -> int:
-        """Return how many records begin there."""
-        return self.blank - 1 if self.blank else -(-self.newlines // 4) if is_fastq else self.newlines
+def n_records(newlines: int, is_fastq: bool) -> int:
+    """Return how many records begin after so many newlines that count, with the one before the first."""
+    return -(-newlines // 4) if is_fastq else newlines
 
 
 class Span:
     """``size`` bytes of an input and the records that belong to them, as far as they are in ``records``.
 
     ``reader`` reads these bytes, fewer at the end of the input, and then all after them; if ``size`` is None,
-    its ``begin`` returns it.  ``before``, ``behind``: Futures of Before, from the previous span and to the
-    next; ``end``: where it ends in its file, if known; ``records``: their numbers, from 0.
+    its ``begin`` returns it.  ``before``, ``behind``: Futures of the newlines that count up to it, from the
+    previous span, and with its own, to the next; ``end``: where it ends in its file, if known; ``records``:
+    their numbers, from 0.
     """
 
     def __init__(
@@ -139,7 +140,6 @@ class Span:
     ) -> None:  # fmt: skip
         self.path, self.is_fastq, self._size, self._reader = path, is_fastq, size, reader
         self._before, self.behind, self._records, self.end = before, Future[Any](), records, end
-        self._stop = 0
 
     def read(self, hold: Callable[[Any], SpanBuffer] = SpanBuffer) -> Chunk:
         """Read its records into a Chunk, once the previous span is counted; ``hold(reader)``: a SpanBuffer.
@@ -149,17 +149,22 @@ class Span:
         try:
             size = self._reader.begin() if self._size is None else self._size
             buffer = hold(self._reader)
-            n_newlines = buffer.load(size, min(size, BEYOND), self.is_fastq)
+            n_newlines = buffer.load(size, BEYOND, self.is_fastq)
+            if buffer.is_end:
+                n_newlines -= buffer.drop_blank(size, self.is_fastq)
         except BaseException as error:
             before = self._before.result() if isinstance(error, InputError) else None
-            is_past = before and before.n_records(self.is_fastq) >= self._records.stop
+            is_past = before is not None and n_records(before, self.is_fastq) >= self._records.stop
             set_once(self.behind, before if is_past else None)
             if is_past:
                 return self._none(self._records.stop)
             raise
-        data, n = buffer.data(), min(buffer.n, size)
-        newlines_of = partial(self._sum, data, n, n_newlines, buffer.is_end)
-        if (behind := pass_on(self._before, self.behind, newlines_of)) is None:
+        n = min(buffer.n, size)
+
+        def newlines_behind(before: int) -> int:
+            return before + (before == 0 < n) + n_newlines
+
+        if (behind := pass_on(self._before, self.behind, newlines_behind)) is None:
             raise InputError(self.path, "", NOT_READ)
         chunk = self._chunk(buffer, n, self._before.result(), behind)
         if isinstance(self._reader, StreamRest):
@@ -169,33 +174,21 @@ class Span:
     def _none(self, n_before: int) -> Chunk:
         return Chunk(self.path, np.empty(0, np.uint8), self.is_fastq, n_before + 1, 0)
 
-    def _chunk(self, buffer: SpanBuffer, n: int, before: Before, behind: Before) -> Chunk:
-        """Return the records that begin after ``before`` and not after ``behind``."""
-        n_before, n_behind = before.n_records(self.is_fastq), behind.n_records(self.is_fastq)
+    def _chunk(self, buffer: SpanBuffer, n: int, before: int, behind: int) -> Chunk:
+        """Return the records that begin after ``before`` newlines and not after ``behind``."""
+        n_before, n_behind = n_records(before, self.is_fastq), n_records(behind, self.is_fastq)
         first, last = max(self._records.start, n_before), min(self._records.stop, n_behind)
-        if before.blank and n_before < self._records.stop and skip_blank(buffer.data()[:n], 0) < n:
-            raise InputError(self.path, f"record {before.blank}", BLANK_LINE)
         if first >= last:
             return self._none(n_before)
         period = 4 if self.is_fastq else 1
-        ahead = -before.newlines % period + (before.newlines > 0)  # newlines before the first record here
-        begin, stop = buffer.after_newlines(ahead + period * (first - n_before), self.is_fastq), self._stop
+        ahead = -before % period + (before > 0)  # newlines before the first record here
+        begin = buffer.after_newlines(ahead + period * (first - n_before), self.is_fastq)
         if last < n_behind:
             stop = buffer.after_newlines(ahead + period * (last - n_before), self.is_fastq)
-        elif not behind.blank:
-            stop = self._complete(buffer, n, -behind.newlines % period + 1)
+        else:
+            stop = self._complete(buffer, n, -behind % period + 1)
         data, on_gpu = buffer.cut(begin, stop)
         return Chunk(self.path, data, self.is_fastq, first + 1, last - first, on_gpu)
-
-    def _sum(self, data: np.ndarray, n: int, n_newlines: int, is_end: bool, before: Before) -> Before:
-        """Return ``before`` with the newlines in the n bytes of the span."""
-        if n == 0:
-            return before
-        newlines, blank = before.newlines + (before.newlines == 0) + n_newlines, before.blank
-        if self.is_fastq and not blank and data[n - 1 : n].tobytes().isspace():
-            self._stop, blank = find_blank(data, n, newlines)
-            newlines -= bool(is_end and n == data.size and data[-1] == NEWLINE)  # no record follows
-        return Before(newlines, int(blank))
 
     def _complete(self, buffer: SpanBuffer, i: int, left: int) -> int:
         """Read on to the ``left``-th newline from byte i on, or to the end; return the place after it."""
@@ -236,10 +229,10 @@ class StreamRest:
 
 
 class Cut(NamedTuple):
-    """Byte ``at`` of a file where spans may begin or end, and what is ``before`` it."""
+    """Byte ``at`` of a file where spans may begin or end, and how many newlines count ``before`` it."""
 
     at: int
-    before: Before = Before()
+    before: int = 0
 
 
 START = Cut(0)
@@ -249,11 +242,11 @@ class RecordFile:
     """A new Source of FASTA or FASTQ, as spans.
 
     ``check`` (path, first byte) returns whether it is FASTQ, or raises InputError.  ``file``: a RegularFile,
-    or None if it is read in order; ``behind``: Future of the Before after the last span that was planned.
+    or None if it is read in order; ``behind``: that of the last span that was planned.
     """
 
     def __init__(self, source: Source, check: Callable[[str, int], bool] = begins_fastq) -> None:
-        self.source, self.path, self.behind = source, source.path, future_of(Before())
+        self.source, self.path, self.behind = source, source.path, future_of(0)
         self.skip, self._head = 0, np.empty(0, np.uint8)  # white space at the start, and bytes after it
         data = np.empty(BEYOND, np.uint8)
         while self._head.size == 0 and (n := source.readinto(data)):
@@ -277,7 +270,7 @@ class RecordFile:
         self.behind, file = future_of(cut.before), object()
         for reader, n, end in self._readers(size, n_threads, cut.at, stop) if self.has_records else ():
             before = self.behind.result() if self.behind.done() else None
-            if before and before.n_records(self.is_fastq) >= records.stop:
+            if before is not None and n_records(before, self.is_fastq) >= records.stop:
                 return
             span = Span(self.path, self.is_fastq, n, reader, self.behind, records, end)
             self.behind, is_stream = span.behind, isinstance(reader, StreamRest)
@@ -377,7 +370,7 @@ def plan(
             else:
                 yield from sides[0]
             if records != ALL and (before := opened[0].behind.result()):
-                records = records_after(records, before.n_records(opened[0].is_fastq) // step)
+                records = records_after(records, n_records(before, opened[0].is_fastq) // step)
 
 
 def read_chunks(
