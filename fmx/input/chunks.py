@@ -5,7 +5,6 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from ..compiler.functions import brief, compiled, inlined
 from ..compiler.primitives import address_of, at, call_c, find_byte
 from ..errors import InputError, escaped
 from .dna import LETTERS
-from .streams import GIVEN, STANDARD, Source, collating
+from .streams import GIVEN, STANDARD, Source
 
 CHUNK_SIZE, _BLOCK = 1 << 23, 1 << 12  # bytes; chunks have twice as many with more than FEW threads
 AT_ONCE = 1 << 18  # bytes: what was read is still in the cache of a core when its newlines are counted
@@ -144,76 +143,12 @@ def _of_lines(begin: bytes) -> str:
     return "looks like SAM: convert it to BAM with samtools view -b"
 
 
-_HEAD = 1 << 16  # bytes of a file that may be one of mates
-
-
-def advice(paths: tuple[str, ...]) -> str:
-    """Return a warning if files of reads (not pipes) look like mates or a reference, or repeat, or ""."""
-    if warning := repeated(paths, "mapped"):
-        return warning
-    if len(paths) > 1 and [_head_of(path)[:1] for path in paths[:2]] == [b">", b"@"]:
-        return f"{paths[0]} is FASTA: its sequences are mapped as reads; if it is the reference, leave it out"
-    known = []
-    for path in paths:
-        text = _head_of(path)
-        parts: Any = [record.partition(b"\n")[::2] for record in text.split(b"\n>")][:-1]
-        if text.startswith(b"@"):
-            lines = text.split(b"\n")
-            parts = [lines[i : i + 2] for i in range(0, len(lines) - 4, 4)]
-        records = [(b"".join(line.lstrip(b"@>").split()[:1]), letters) for line, letters in parts]
-        known.append((path, records))
-        names = [name for name, _ in records]
-        is_apart = names[1::2] != names[: len(names) // 2 * 2 : 2] and len(names) > len(set(names))
-        if is_apart and (advised := collating(path)):
-            return f"{path} looks like mates that are not in turn: map them as pairs with: {advised}"
-        if len(records) > 1 and _are_mates(*records[:2]):
-            return f"{path} looks like interleaved mates: map them as pairs with --interleaved"
-    for (one, first), (two, second) in pairwise(known):
-        if first and second and all(map(_are_mates, first[:2], second)):
-            return f"{one} and {two} look like mates: map them as pairs with -1 {one} -2 {two}"
-    return ""
-
-
 def repeated(paths: tuple[str, ...], done: str) -> str:
     """Return a warning if a file is given more than once, or ""; ``done``: what becomes of its reads."""
     for path in paths:
         if os.path.isfile(path) and paths.count(path) > 1:
             return f"{path} is given more than once, so its reads are {done} several times"
     return ""
-
-
-def swapped(first: Sequence, second: Sequence) -> str:
-    """Return a warning if the first headers show that mates 1 and mates 2 are swapped, or ""."""
-    for one, two in zip(first, second, strict=False):
-        headers = [re.match(rb"[@>][ \t]*\S+[ \t]([12]):[YN]:", _head_of(path)) for path in (one, two)]
-        if [header and header[1] for header in headers] == [b"2", b"1"]:
-            return f"by their headers, {one} has second mates and {two} first mates: are they swapped?"
-    return ""
-
-
-def _head_of(path: str) -> bytes:
-    """Return the start of a file; empty if it cannot be read, or is a pipe."""
-    if str(path) == STANDARD or not os.path.isfile(path):
-        return b""
-    head = np.empty(_HEAD, np.uint8)
-    try:
-        with Source(path) as source:
-            return head[: source.readinto(head)].tobytes().lstrip()
-    except InputError:
-        return b""
-
-
-def _are_mates(one: tuple[bytes, bytes], two: tuple[bytes, bytes]) -> bool:
-    """Return whether two records have the same name, except for a number, and different sequences."""
-    (a, letters), (b, others) = one, two
-    is_same = a == b or (are_mates(a, b) and a[-2:-1] == b"/")  # a.1 and a.2 may be reads in turn
-    return is_same and a != b"" and letters != others
-
-
-def are_mates(one: bytes, two: bytes) -> bool:
-    """Return whether these are the names of mate 1 and mate 2, by the rules of compiled code."""
-    is_numbered = len(one) > 2 and one[-2:] in (b"/1", b".1", b"_1")
-    return two == one or (is_numbered and two == one[:-1] + b"2")
 
 
 # Sequences and bytes.

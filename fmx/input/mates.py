@@ -9,6 +9,7 @@ If one file has longer records, its spans are taken more often, so that few reco
     pairs    | 1 2 3     | 4 | 5 6 | 7 8  |     4 of R1 has waited, and then 7 and 8
 """
 
+import shlex
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, closing
@@ -20,9 +21,8 @@ import numpy as np
 from ..compiler.functions import compiled, inlined
 from ..errors import InputError, StalledError, brief
 from ..machines.jobs import future_of, pass_on, set_once
-from .chunks import NOT_READ, Chunk, are_mates
+from .chunks import NOT_READ, Chunk
 from .reads import ReadBatch, check_comments, check_sam, parse
-from .streams import collating
 
 
 class Mates(NamedTuple):
@@ -215,15 +215,11 @@ def check_names(mates: Mates, step: int) -> None:
         one, two = (brief(name.decode()) or "missing" for name in names)
         (other, _), (path, first) = mates.origins
         of_mate = f"that of its mate{f' in {other}' if step == 1 else ''}"
-        number = first + step * r
-        are_swapped = number == step and are_mates(names[1], names[0])  # in all pairs, then
-        how = "mates must have equal names"
-        if are_swapped:
-            how = "first and second mates are swapped: exchange them"
-        elif step == 2 and (advised := collating(path)):
-            how = f"mates are not in turn, as if sorted by position; map them with: {advised}"
-        what = f"its name is {two}, but {of_mate} is {one}: {how}"
-        raise InputError(path, f"record {number}", what)
+        what = f"its name is {two}, but {of_mate} is {one}: mates must have equal names"
+        if step == 2 and path.endswith((".bam", ".cram")):
+            collated = f"samtools collate -O {shlex.quote(path)} | fmx search --interleaved -"
+            what += f"; if the file is sorted by position, map them with: {collated}"
+        raise InputError(path, f"record {first + step * r}", what)
 
 
 @compiled

@@ -3,7 +3,6 @@
 import io
 import os
 import re
-import shlex
 import stat
 import sys
 import zlib
@@ -147,12 +146,3 @@ class Source:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def collating(path: str) -> str:
-    """Return the command that maps the pairs of BAM or CRAM in any order; "" if a file is neither."""
-    if not os.path.isfile(path):
-        return ""
-    with Source(path) as source:
-        command = f"samtools collate -O {shlex.quote(path)} | fmx search --interleaved -"
-        return command if source.alignments else ""

@@ -182,21 +182,3 @@ def test_a_missing_or_odd_mate_ends_the_command(name, words, there, command):
     done = command("search", "-q", "-1", "1.fq", "-2", name, "-o", "o.sam")
     assert (done.code, done.err.count("\n"), words in done.err) == (1, 1, True)
     assert not (there / "o.sam").exists()
-
-
-@pytest.mark.parametrize(
-    ("files", "words"),
-    [
-        (["1.fq", "2.fq"], "1.fq and 2.fq look like mates: map them as pairs with -1 1.fq -2 2.fq"),
-        (["both.fq"], "both.fq looks like interleaved mates: map them as pairs with --interleaved"),
-        (["1.fq"], ""),
-        (["ref.fa", "1.fq"], "ref.fa is FASTA: its sequences are mapped as reads; if it is the reference"),
-        (["1.fq", "1.fq"], "1.fq is given more than once, so its reads are mapped several times"),
-    ],
-)
-def test_mates_or_a_reference_as_single_reads_are_warned_of(files, words, there, command):
-    (there / "ref.fa").write_text(">chr\nACGTACGTTT\n")
-    done = command("search", *files, "-o", "o.sam")
-    assert done.code == 0
-    lines = [line for line in done.err.splitlines() if "warning" in line]
-    assert [words in line for line in lines] == [True] * bool(words)

@@ -82,20 +82,6 @@ def test_inspect_shows_several_indexes(home, command):
     assert [each["path"] for each in listed] == ["yeast.fmx", "two.fmx"]
 
 
-def test_mates_swapped_by_their_headers_are_warned_of(home, command):
-    letters = CONTIGS[0][1]
-    (home / "R1.fq").write_bytes(cases.fastq([("r 1:N:0:ACGT", letters[:40])]))
-    (home / "R2.fq").write_bytes(cases.fastq([("r 2:N:0:ACGT", letters[50:90])]))
-    swapped = command("search", "-x", "yeast", "-1", "R2.fq", "-2", "R1.fq")
-    assert swapped.code == 0
-    warning = "by their headers, R2.fq has second mates and R1.fq first mates: are they swapped?"
-    assert f"fmx: warning: {warning}\n" in swapped.err
-    (home / "sheet.tsv").write_text("sample\treads\treads2\na\tR2.fq\tR1.fq\n")
-    sheet = command("search", "-x", "yeast", "--samples", "sheet.tsv", "-o", "{sample}.sam")
-    assert (sheet.code, sheet.err.count(warning), sheet.err.count("swapped")) == (0, 1, 1)
-    assert "swapped" not in command("search", "-x", "yeast", "-1", "R1.fq", "-2", "R2.fq").err
-
-
 # Patterns of fmx locate.
 
 

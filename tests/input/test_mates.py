@@ -120,15 +120,3 @@ def test_a_damaged_mate_ends_the_work(size, folder):
         paths = [write(folder, "1.fq", good), write(folder, "2.fq", good)]
         paths[i] = write(folder, "bad.fq", bad)
         assert fault(PairedFiles((paths[0],), (paths[1],)), size).startswith(f"{paths[i]}: record 21: ")
-
-
-@pytest.mark.parametrize("size", [30, 1 << 23])
-def test_mates_that_are_swapped_from_the_first_on_are_told(size, folder):
-    records = [(f"r{i}/2", "ACGT") for i in range(5)], [(f"r{i}/1", "AC") for i in range(5)]
-    paths = write(folder, "1.fq", fastq(records[0])), write(folder, "2.fq", fastq(records[1]))
-    how = "first and second mates are swapped: exchange them"
-    what = f"its name is r0/1, but that of its mate in {paths[0]} is r0/2: {how}"
-    assert fault(PairedFiles(paths[:1], paths[1:]), size) == f"{paths[1]}: record 1: {what}"
-    path = write(folder, "both.fq", fastq([mate for pair in zip(*records, strict=True) for mate in pair]))
-    what = f"its name is r0/1, but that of its mate is r0/2: {how}"
-    assert fault(PairedFiles((path,)), size) == f"{path}: record 2: {what}"

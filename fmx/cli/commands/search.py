@@ -211,14 +211,14 @@ def command(args: SimpleNamespace) -> None:
         (args.start and args.trim5, "give only one of --start and --trim5"),
         (args.strata and not args.mismatches, "--strata needs --mismatches 1 or 2"),
     )
-    from ...input.chunks import advice, swapped
+    from ...input.chunks import repeated
     from ...machines.progress import Progress
     from ..dispatch import run_jobs
 
     jobs = _jobs_of_sheet(args) if args.samples else [_job_of(args, args.mates1 or args.reads, args.mates2)]
     run_jobs(args, jobs, args.samples, args.reference)
-    for first, second in ((job.reads.first, job.reads.second) for job in jobs if not args.interleaved):
-        if warning := swapped(first, second) if second else advice(first):
+    for job in jobs:
+        if warning := repeated(job.reads.first, "mapped"):
             Progress(args.quiet, warns=True).warn(warning)
 
 
