@@ -14,7 +14,7 @@ from fmx.input.chunks import literal_fasta
 from fmx.input.spans import read_chunks
 from fmx.output import PLAIN
 from fmx.output.run import Run
-from fmx.output.search_output import RecordOutput, SearchOutput
+from fmx.output.search_output import SearchOutput
 from fmx.search import hits
 from fmx.search.find import ReadFinder, part_on_cpu
 from fmx.search.mapping import BOTH, MapOptions
@@ -117,4 +117,4 @@ def load(path, way):
 
 def opened_output(path, container=PLAIN):
     """What takes the pieces of an output at a path."""
-    return Run().opened(SearchOutput(RecordOutput(str(path))), container=container, n_threads=2)
+    return Run().opened(SearchOutput(str(path)), container=container, n_threads=2)

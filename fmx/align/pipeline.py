@@ -20,7 +20,6 @@ from ..output import PLAIN, Container, module_of
 from ..output.formats.matrix import SquareMatrix, square_piece
 from ..output.run import Run
 from ..report import JobOutput
-from ..system import PLACE
 from .jobs import AlignmentJob, Records, Worker, cut
 from .sequences import Scoring, read_sequences
 
@@ -47,8 +46,6 @@ class PairOutput(JobOutput):
     ``kind``: tsv or paf, with paths if ``cigar``; or npz or phylip, a matrix of ``values`` score or identity.
     """
 
-    path: str = field(default="-", metadata=PLACE)
-    kind: str = "tsv"
     cigar: bool = False
     values: str | None = None
 

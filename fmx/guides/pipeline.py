@@ -19,7 +19,7 @@ from ..input.reads import FORWARD, REVERSE
 from ..machines.pipeline import run_ordered
 from ..machines.progress import Clock, Measurement, Progress, RunCounts
 from ..output.files import ReadsOutput
-from ..report import Report
+from ..report import JobOutput, Report
 from .counting import (
     FIRST,
     Counter,
@@ -33,7 +33,7 @@ from .counting import (
     spans_of,
 )
 from .library import Library
-from .results import CountOutput, CountResult
+from .results import CountResult
 from .samples import Sample
 from .targets import GuideTally, TallySum, counts_of_pairs, make_targets, pair_keys
 
@@ -134,7 +134,7 @@ ENOUGH = 100  # reads per guide, on average
 
 
 def count(
-    counter: Counter, samples: Sequence[Sample], output: CountOutput, run: Any, progress: Progress
+    counter: Counter, samples: Sequence[Sample], output: JobOutput, run: Any, progress: Progress
 ) -> CountSummary:
     """Count guides in samples, and write the ``output``, or store the counts of a shard.
 

@@ -2,17 +2,14 @@
 
 import io
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..errors import OutputError, installed, n_of, shown
-from ..output.files import ReadsOutput
-from ..report import JobOutput, Report
 from ..report.page import LOW, SAMPLE_FATES, starts_in_words
-from ..system import PLACE
 from .assign import UNSURE
 from .library import Library
 from .samples import Sample
@@ -147,16 +144,6 @@ def skew(counts: np.ndarray) -> float | None:
         for at in (last, 9 * last)
     )
     return high / low if low else None
-
-
-@dataclass(frozen=True)
-class CountOutput(JobOutput):
-    """The output: a table in the format ``kind``, one of KINDS; ``reads`` by the guide they have."""
-
-    path: str = field(default="-", metadata=PLACE)
-    kind: str = "mageck"
-    reads: ReadsOutput = field(default_factory=ReadsOutput)
-    report: Report | None = field(default=None, metadata=PLACE)
 
 
 @dataclass(frozen=True, eq=False)

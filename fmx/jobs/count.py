@@ -11,8 +11,8 @@ from ..guides import pipeline
 from ..guides.counting import Counter, CountOptions
 from ..guides.library import read_library
 from ..guides.pipeline import CountSummary
-from ..guides.results import CountOutput
 from ..guides.samples import Sample
+from ..report import JobOutput
 from ..system import PLACE
 from . import Context, Job
 
@@ -26,7 +26,7 @@ class CountJob(Job):
     libraries: tuple[str, ...] = field(metadata=PLACE)
     columns: tuple
     counting: CountOptions
-    output: CountOutput
+    output: JobOutput
 
     @property
     def inputs(self) -> tuple[str, ...]:  # type: ignore[override]

@@ -9,8 +9,9 @@ from typing import ClassVar
 from ..compiler import object_cache
 from ..guides.library import read_library
 from ..index.disk import read_meta
+from ..report import JobOutput
 from ..sites import search as sites
-from ..sites.search import SiteOptions, SiteOutput, SiteSummary
+from ..sites.search import SiteOptions, SiteSummary
 from ..system import PLACE
 from . import Context, Job, n_of_bytes
 
@@ -24,7 +25,7 @@ class SitesJob(Job):
     genome: str = field(metadata=PLACE)
     columns: tuple
     search: SiteOptions
-    output: SiteOutput
+    output: JobOutput
 
     @property
     def index_paths(self) -> tuple[str, ...]:

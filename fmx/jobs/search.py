@@ -75,13 +75,13 @@ def make_writer(
 ) -> "tuple[BatchWriter, bytes]":
     """(writer, bytes before the first record); ``for_mates``: for pairs; ``paths``: of all reads, if they
     have several read groups."""
-    records, groups = output.records, output.records.groups
+    groups = output.groups
     header = partial(sam.header, reference, __version__, command_line(), groups.lines)
 
     def make(name: str) -> "tuple[BatchWriter, bytes]":
-        of_group = replace(records, groups=replace(groups, name=name))
-        writer, head = module_of(records.kind).open_hits(reference, of_group, header)
-        writer.prepare(records.mismatches, for_mates)
+        of_group = replace(output, groups=replace(groups, name=name))
+        writer, head = module_of(output.kind).open_hits(reference, of_group, header)
+        writer.prepare(output.mismatches, for_mates)
         writer.reads_files = tuple(output.reads_files.values())
         return writer, head
 
@@ -120,10 +120,10 @@ class SearchJob(Job):
 
     def _open(self, context: Context) -> "AnyIndex":
         """Open the index; raise UnsupportedError if names of contigs that are written are not unique."""
-        near, output, records = self.mapping.near, self.output, self.output.records
-        has_hits = output.kind != "nothing" and not records.matrix  # with the names of contigs
+        near, output = self.mapping.near, self.output
+        has_hits = output.kind != "nothing" and not output.matrix  # with the names of contigs
         remedy = "" if not has_hits else RENAME
-        if output.counts and not output.by_group:
+        if "--counts" in output.tables and not output.by_group:
             remedy = RENAME if has_hits else f"add --counts-by group, or {RENAME}"
         elif has_hits and self.name == "search":
             remedy += f", or leave out {'--format' if output.path in (None, STANDARD) else '-o'}"
@@ -133,7 +133,7 @@ class SearchJob(Job):
         fm_index, output = self._open(context), self.output
         progress, device = context.progress, context.resources.place
         options = self.mapping.on(context.resources.threads)
-        if output.records.matrix:
+        if output.matrix:
             from ..output.formats.matrix import chunk_size
 
             groups_of(fm_index)
@@ -151,10 +151,11 @@ class SearchJob(Job):
             from ..index.fm_index import join
             from ..search.counts import Screen, Tally, owners_of
 
-            grouped = fm_index if reference.groups or not output.screen else join([fm_index])  # one group
-            counted, reference = fm_index if output.counts else grouped, grouped.reference
-            tally = Tally(owners_of(counted, output.by_group)) if output.counts or measurement else None
-            screen = Screen(owners_of(grouped, by_group=True)) if output.screen else None
+            counts, screens = (option in output.tables for option in ("--counts", "--screen"))
+            grouped = join([fm_index]) if screens and not reference.groups else fm_index  # one group
+            counted, reference = fm_index if counts else grouped, grouped.reference
+            tally = Tally(owners_of(counted, output.by_group)) if counts or measurement else None
+            screen = Screen(owners_of(grouped, by_group=True)) if screens else None
         options = replace(options, counts_lengths=bool(measurement))
         files = paths_of(self.reads.sources(options.pairing is not None))
         writer, head = make_writer(reference, output, bool(options.pairing and output.path), files)
@@ -180,7 +181,7 @@ class SearchJob(Job):
             if measurement:
                 measurement.begin(wall, [mapper.session] if mapper.session else [])
             make = getattr(module_of(output.kind), "container", None)
-            container = make(reference, output.records) if make else PLAIN
+            container = make(reference, output) if make else PLAIN
             size, n_threads = mapper.options.chunk_size, mapper.options.n_threads
             with run.opened(output, head, writer.end(), container, options.n_threads) as outputs:
                 share = InputShare(paths_of(files) if run.is_whole else ())
@@ -207,7 +208,7 @@ class SearchJob(Job):
                 if output.tables:
                     from ..output.formats import tsv  # not needed for records
 
-                    if output.counts and tally:
+                    if tally and "--counts" in output.tables:
                         tables["--counts"] = tsv.counts(tally.owners, tally.table(), output.by_group)
                     if screen and (groups := reference.groups):
                         (n_all, what), combinations = summary.seen(), screen.combinations()

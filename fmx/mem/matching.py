@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,11 +25,10 @@ from ..machines.progress import Measurement, Progress, TimedFile, Writable
 from ..output import module_of
 from ..output.formats import sam
 from ..output.run import Run
-from ..report import JobOutput, Report, command_line
+from ..report import JobOutput, command_line
 from ..search.find import part_on_cpu
 from ..search.mapping import BOTH
 from ..search.summary import Sums, count_facts
-from ..system import PLACE
 from . import (
     Matcher,
     Matches,
@@ -310,17 +309,12 @@ class Finder:
 
 @dataclass(frozen=True)
 class MemOutput(JobOutput):
-    """Output of matches: ``kind`` mummer, paf, bed, tsv or sam; the others as MUMmer's -c, -L and -F.
+    """Output of matches: ``kind`` mummer, paf, bed, tsv or sam; the others as MUMmer's -c, -L and -F."""
 
-    ``report``: files for reports of the run.
-    """
-
-    path: str = field(default="-", metadata=PLACE)
     kind: str = "mummer"
     original: bool = False
     lengths: bool = False
     four_columns: bool = False
-    report: Report | None = field(default=None, metadata=PLACE)
 
 
 def prepare(

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from ..report import JobOutput, Report
+from ..report import JobOutput
 from ..system import PLACE
 from .files import ReadsOutput
 from .records import EVERY
@@ -21,17 +21,18 @@ class ReadGroups:
 
 
 @dataclass(frozen=True)
-class RecordOutput:
+class SearchOutput(JobOutput):
     """Hits in the format ``kind``, one of output.FORMATS; none if it is "nothing" or without a path.
 
     For SAM, BAM and CRAM: whether to write ``unmapped`` reads; ``tags``, bits of records.TAGS; ``groups``;
     for BAM and CRAM ``sort``, and ``fasta``, the reference for CRAM, or None.  ``mismatches``: the most in a
     hit; ``absent``: whether TSV has a line for reads without a hit; ``matrix``: "presence" or "counts", to
-    write a matrix of patterns by groups of contigs instead of hits.
+    write a matrix of patterns by groups of contigs instead of hits.  ``by_group``: whether --counts counts
+    groups of contigs.
     """
 
-    path: str | None = field(default="-", metadata=PLACE)
     kind: str = "sam"
+    reads: ReadsOutput = field(default_factory=ReadsOutput)
     unmapped: bool = True
     tags: int = EVERY
     groups: ReadGroups = ReadGroups()
@@ -40,33 +41,4 @@ class RecordOutput:
     mismatches: int = 0
     absent: bool = False
     matrix: str | None = None
-
-
-@dataclass(frozen=True)
-class SearchOutput(JobOutput):
-    """All outputs of a search: ``records`` of hits; a table of reads and hits per contig, ``counts``, or
-    ``by_group`` of contigs; a table by combinations of groups, ``screen``; unchanged ``reads``; a ``report``.
-    """
-
-    records: RecordOutput = RecordOutput()
-    counts: str | None = field(default=None, metadata=PLACE)
     by_group: bool = False
-    screen: str | None = field(default=None, metadata=PLACE)
-    reads: ReadsOutput = field(default_factory=ReadsOutput)
-    report: Report | None = field(default=None, metadata=PLACE)
-
-    @property
-    def path(self) -> str | None:  # type: ignore[override]
-        return self.records.path
-
-    @property
-    def kind(self) -> str:  # type: ignore[override]
-        return self.records.kind
-
-    @property
-    def tables(self) -> dict[str, str]:
-        paths = {"--counts": self.counts, "--screen": self.screen}
-        return {option: path for option, path in paths.items() if path}
-
-    def additional(self) -> dict:
-        return {"--counts": bool(self.counts), "--screen": bool(self.screen), **super().additional()}

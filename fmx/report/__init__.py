@@ -10,10 +10,11 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar, copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import shown
+from ..system import PLACE
 
 FORMAT = 1  # version of the facts
 _COUNTED = {"assigned", "one_letter_off", "ambiguous", "low_quality", "recombined", "unassigned"}
@@ -57,27 +58,21 @@ class Report:
         return with_rates({"format": FORMAT, **self.about, **results})
 
 
+@dataclass(frozen=True)
 class JobOutput:
-    """Base of what a job writes: a main output at ``path``, and a ``report`` of the run or None.
+    """What a job writes: a main output at ``path`` in the format ``kind``, with ``tables``, {option: path},
+    ``reads``, an output.files.ReadsOutput or None, and a ``report`` of the run or None."""
 
-    For frozen dataclasses with these two fields, or only the first.  ``reads``: output.files.ReadsOutput, or
-    None.
-    """
-
-    path: str | None
-    kind: str  # format of the main output
+    path: str | None = field(default="-", metadata=PLACE)
+    kind: str = "tsv"
+    tables: dict[str, str] = field(default_factory=dict, metadata=PLACE)
     reads: Any = None
-    report: Report | None = None
+    report: Report | None = field(default=None, metadata=PLACE)
 
     @property
     def reports(self) -> tuple[str, ...]:
         """Paths of the report."""
         return self.report.paths if self.report else ()
-
-    @property
-    def tables(self) -> dict[str, str]:
-        """Paths of the tables beside the main output, by option."""
-        return {}
 
     @property
     def reads_files(self) -> dict[str, Any]:
@@ -93,7 +88,8 @@ class JobOutput:
 
     def additional(self) -> dict:
         """Return what each shard stores besides its part of the main output, as {option: form}."""
-        return {"--report": bool(self.report)} | (self.reads.forms if self.reads else {})
+        others = {**dict.fromkeys(self.tables, True), "--report": bool(self.report)}
+        return others | (self.reads.forms if self.reads else {})
 
 
 def with_rates(facts: dict[str, Any]) -> dict:

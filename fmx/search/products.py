@@ -5,7 +5,7 @@
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,7 +17,6 @@ from ..input.sets import n_changes
 from ..input.spans import read_chunks
 from ..machines.progress import RunCounts
 from ..report import JobOutput
-from ..system import PLACE
 
 if TYPE_CHECKING:
     from ..index.reference import Blocks
@@ -116,8 +115,6 @@ class ProductOutput(JobOutput):
     ``absent``: also write a line for each pair without a product.
     """
 
-    path: str = field(default="-", metadata=PLACE)
-    kind: str = "tsv"
     most: int = 3000
     absent: bool = False
 

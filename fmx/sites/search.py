@@ -49,20 +49,6 @@ class SiteOptions:
 
 
 @dataclass(frozen=True)
-class SiteOutput(JobOutput):
-    """Sites in the format ``kind``: tsv, bed or parquet; ``summary``: a table with a line for each guide."""
-
-    path: str = field(default="-", metadata=PLACE)
-    kind: str = "tsv"
-    summary: str | None = field(default=None, metadata=PLACE)
-    report: Report | None = field(default=None, metadata=PLACE)
-
-    @property
-    def tables(self) -> dict[str, str]:
-        return {"--summary": self.summary} if self.summary else {}
-
-
-@dataclass(frozen=True)
 class SiteSummary(RunCounts):
     """Bases that were searched, and sites of guides in them."""
 
@@ -191,7 +177,7 @@ def sorted_sites(pieces: Sequence[tuple], n_ranks: int, most: int | None) -> tup
 
 
 def find(
-    genome: Genome, library: "Library", options: SiteOptions, output: SiteOutput, run: Run, progress: Progress
+    genome: Genome, library: "Library", options: SiteOptions, output: JobOutput, run: Run, progress: Progress
 ) -> SiteSummary:
     """Write the sites of guides in the contigs of a ``run``."""
     measurement, (reference, parts), counts = Measurement(output.report or Report((), {})), genome, []
@@ -218,7 +204,7 @@ def find(
                         outputs.write(lines_of(form, rank[some] + (np.int64(first) << 3), key[some]))
         of_guides = np.concatenate(counts)
         summary = SiteSummary(n_bases, int(of_guides.sum()))
-        tables = {"--summary": summary_table(library.ids, of_guides, options.most)} if output.summary else {}
+        tables = {"--summary": summary_table(library.ids, of_guides, options.most)} if output.tables else {}
         sums = {} if run.is_whole else {"guides": library.ids, "sites": of_guides.tolist()}
 
         def facts() -> dict[str, Any]:

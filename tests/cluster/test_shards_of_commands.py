@@ -17,7 +17,7 @@ from output_of import without_program
 from fmx import jobs
 from fmx.jobs.search import ReadInput, SearchJob
 from fmx.jobs.shard import ShardRun
-from fmx.output.search_output import RecordOutput, SearchOutput
+from fmx.output.search_output import SearchOutput
 
 
 def in_shards(command, folder, arguments, n, name, *more) -> bytes:
@@ -83,7 +83,7 @@ def test_collapsed_reads_are_written_as_fasta_by_one_rule(option, command, index
 def test_a_program_does_a_job_and_parts_of_it(command, index_of, folder):
     (folder / "few.fq").write_bytes(cases.fastq(reads(60)))
     index = jobs.IndexChoice((index_of(CONTIGS),))
-    job = SearchJob(index, ReadInput(("few.fq",)), output=SearchOutput(RecordOutput("all.sam")))
+    job = SearchJob(index, ReadInput(("few.fq",)), output=SearchOutput("all.sam"))
     whole = jobs.run(job)
     parts = [jobs.run(job, shard=ShardRun(number, 3, "parts")) for number in (1, 2, 3)]
     assert sum(part.reads for part in parts) == whole.reads == 60

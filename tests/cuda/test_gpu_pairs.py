@@ -16,7 +16,7 @@ from fmx.index import fm_index
 from fmx.input import PairedFiles
 from fmx.input.reads import FORWARD, Trim
 from fmx.machines.gpu import PinnedBuffers
-from fmx.output.search_output import ReadGroups, RecordOutput, SearchOutput
+from fmx.output.search_output import ReadGroups, SearchOutput
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapping import GpuSizes, MapOptions, Pairing, RunSizes
 
@@ -74,8 +74,8 @@ def files_of(folder, is_named=True, mates=MATES):
 
 
 def search(opened, files, path, device, options, **records):
-    output = RecordOutput(str(path), **records)
-    summary = workflow.search(opened, files, options, SearchOutput(output), device=device)
+    output = SearchOutput(str(path), **records)
+    summary = workflow.search(opened, files, options, output, device=device)
     written = path.read_bytes()
     return gzip.decompress(written) if output.kind == "bam" else written, summary
 

@@ -24,7 +24,7 @@ from fmx.machines import gpu
 from fmx.machines.gpu import GpuSession, GpuStream
 from fmx.machines.progress import Clock, Progress
 from fmx.output.files import ReadsOutput
-from fmx.output.search_output import ReadGroups, RecordOutput, SearchOutput
+from fmx.output.search_output import ReadGroups, SearchOutput
 from fmx.report import Report
 from fmx.search.gpu.gpu_mapper import GpuMapper
 from fmx.search.hits import ALL, SelectionPolicy
@@ -76,7 +76,8 @@ def search(
 ):
     """(what is written, BAM inflated; the table of counts; the summary)."""
     counts = path.with_suffix(".tsv")
-    output = SearchOutput(RecordOutput(str(path), **records), str(counts), by_group, reads=beside)
+    tables = {"--counts": str(counts)}
+    output = SearchOutput(str(path), tables=tables, by_group=by_group, reads=beside, **records)
     options = MapOptions(policy, trim=trim, sizes=sizes)
     summary = workflow.search(opened, [reads], options, output, device=device)
     written = path.read_bytes()
@@ -120,7 +121,7 @@ def test_a_report_tells_what_that_of_the_cpu_tells(opened, tmp_path, on_cpu):
     for device in (workflow.Device(), GPU):
         on_cpu.clear()
         report = Report((str(tmp_path / "run.json"),), {})
-        output = SearchOutput(RecordOutput(str(tmp_path / "o.sam")), report=report)
+        output = SearchOutput(str(tmp_path / "o.sam"), report=report)
         workflow.search(opened, [tmp_path / "reads"], MapOptions(), output, device=device)
         told = json.loads((tmp_path / "run.json").read_text())
         found.append({name: told[name] for name in ("counts", "shares", "lengths", "contigs", *HITS)})
@@ -180,7 +181,7 @@ def test_reads_as_they_came_are_those_of_the_cpu(name, opened, tmp_path, on_cpu)
 def test_where_a_gpu_has_too_little_memory_the_cpu_deflates(opened, tmp_path, on_cpu, monkeypatch, capsys):
     monkeypatch.setattr(gpu, "shared_bytes", lambda: 1 << 16)
     (tmp_path / "reads").write_bytes(FEW)
-    output = SearchOutput(RecordOutput(str(tmp_path / "x.bam"), "bam"))
+    output = SearchOutput(str(tmp_path / "x.bam"), "bam")
     workflow.search(opened, [tmp_path / "reads"], MapOptions(), output, Progress(), GPU)
     assert (
         "BAM is compressed on the CPU: a block of threads of this GPU has 65536 bytes"

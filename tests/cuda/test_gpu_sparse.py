@@ -22,7 +22,7 @@ from fmx.index.writer import MemoryIndex
 from fmx.input.reads import FORWARD, REVERSE
 from fmx.machines.places import CPU
 from fmx.machines.progress import Progress
-from fmx.output.search_output import RecordOutput, SearchOutput
+from fmx.output.search_output import SearchOutput
 from fmx.search.gpu import gpu_sparse
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapping import BOTH, MapOptions
@@ -50,7 +50,7 @@ def both(tmp_path, on_cpu):
 
     def search(index, device, policy, strands, **output):
         path, counts = tmp_path / "hits", tmp_path / "counts"
-        wanted = SearchOutput(RecordOutput(str(path), **output), str(counts))
+        wanted = SearchOutput(str(path), tables={"--counts": str(counts)}, **output)
         reads = [tmp_path / "reads"]
         summary = workflow.search(index, reads, MapOptions(policy, strands), wanted, device=device)
         return path.read_bytes(), counts.read_bytes(), summary
@@ -176,7 +176,7 @@ def test_shorter_reads_are_left_to_the_cpu(tmp_path, on_cpu):
     index, said = in_memory(contigs, 21, 16, "bvsfm-k2-d96"), []
     progress = Progress(quiet=True)
     progress.say = said.append
-    output = SearchOutput(RecordOutput(str(tmp_path / "hits")))
+    output = SearchOutput(str(tmp_path / "hits"))
     summary = workflow.search(index, [tmp_path / "reads"], MapOptions(), output, progress, GPU)
     assert (summary.mapped, on_cpu[-1].n_bound) == (4, 4)
     assert "reads shorter than 36 bases are searched on the CPU" in said

@@ -15,7 +15,7 @@ from texts import TEXTS, numbered, random_letters, reads_of
 import fmx
 from fmx.errors import IndexFileError, UnsupportedError
 from fmx.index import disk, fm_index, plan
-from fmx.output.search_output import RecordOutput, SearchOutput
+from fmx.output.search_output import SearchOutput
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mappers import make_mapper
 from fmx.search.mapping import MapOptions, RunSizes
@@ -89,7 +89,7 @@ def test_every_way_to_search_parts(layout, sa_rate, folder, command):
         ("b", RunSizes(hits=3)),
     ):  # hits of a few reads are located at a time
         options = MapOptions(SelectionPolicy(ALL), n_threads=2, sizes=sizes)
-        workflow.search(opened, ["reads.fq"], options, SearchOutput(RecordOutput(name, "sam")))
+        workflow.search(opened, ["reads.fq"], options, SearchOutput(name, "sam"))
     assert (folder / "a").read_bytes() == (folder / "b").read_bytes()
 
 
@@ -118,9 +118,7 @@ def test_positions_beyond_32_bits_are_kept(folder):
         for policy in (SelectionPolicy(), SelectionPolicy(ALL), SelectionPolicy(3, seed=1)):
             written = []
             for name, opened in (("near", near), ("far", far)):
-                workflow.search(
-                    opened, ["reads.fa"], MapOptions(policy), SearchOutput(RecordOutput(name, kind))
-                )
+                workflow.search(opened, ["reads.fa"], MapOptions(policy), SearchOutput(name, kind))
                 written.append(without_program((folder / name).read_bytes()))
             assert written[0] == written[1]
     far_mapper = make_mapper(far, MapOptions(SelectionPolicy(ALL)))

@@ -13,7 +13,7 @@ from texts import numbered, random_letters
 
 from fmx.errors import OutputError
 from fmx.output.formats import bam
-from fmx.output.search_output import RecordOutput
+from fmx.output.search_output import SearchOutput
 
 UNIT = random_letters(400, "containers")
 GENOME = numbered([UNIT, random_letters(300, "other") + UNIT[100:160]])
@@ -77,7 +77,7 @@ def test_a_sorted_file_goes_to_a_pipe(search, folder):
 
 
 def test_long_contigs_get_the_index_that_holds_them(search, folder):
-    output = RecordOutput("s.bam", "bam", sort=True)
+    output = SearchOutput("s.bam", "bam", sort=True)
     given = [SimpleNamespace(lengths=[9, length]) for length in (2**29, 2**29 + 1)]
     kinds = [bam.container(reference, output) for reference in given]
     assert [kind.index for kind in kinds] == [".bai", ".csi"]

@@ -11,7 +11,7 @@ from texts import numbered, random_letters
 from fmx.index import fm_index
 from fmx.input.reads import WHOLE, Trim
 from fmx.output.files import ReadsOutput
-from fmx.output.search_output import RecordOutput, SearchOutput
+from fmx.output.search_output import SearchOutput
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapping import MapOptions
 
@@ -48,7 +48,7 @@ def test_each_read_is_in_one_of_them(form, rule, folder, index_of):
     (folder / "r").write_bytes(make(RECORDS).replace(b"\n", line_end))
     policy, trim, at_most = RULES[rule]
     opened = fm_index.load(index_of(GENOME))
-    output = SearchOutput(RecordOutput("out.sam"), reads=ReadsOutput("al.gz", "un"))
+    output = SearchOutput("out.sam", reads=ReadsOutput("al.gz", "un"))
     make_again = cases.fasta if "FASTA" in form else make
     for threads, size in ((1, 1 << 20), (3, 200)):
         options = MapOptions(policy, n_threads=threads, chunk_size=size, trim=trim)

@@ -9,7 +9,7 @@ from fmx.input.chunks import Chunk
 from fmx.input.reads import parse
 from fmx.output import module_of
 from fmx.output.records import SingleReads, gap_byte, gap_of, put_records, with_gaps
-from fmx.output.search_output import RecordOutput
+from fmx.output.search_output import SearchOutput
 from fmx.search.hits import Hits
 
 CONTIGS = [("one", "ACGTACGGTCA"), ("two", "TTGACCATTGA")]
@@ -24,7 +24,7 @@ def reference(tmp_path):
 
 
 def writer_of(kind, reference):
-    output = RecordOutput(kind=kind, matrix="counts" if kind in ("rtab", "npz") else None)
+    output = SearchOutput(kind=kind, matrix="counts" if kind in ("rtab", "npz") else None)
     return module_of(kind).open_hits(reference, output, lambda names: b"")
 
 

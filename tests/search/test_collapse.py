@@ -20,7 +20,7 @@ from fmx.index import fm_index
 from fmx.input import spans
 from fmx.input.reads import Trim, parse
 from fmx.machines.progress import Progress
-from fmx.output.search_output import RecordOutput, SearchOutput
+from fmx.output.search_output import SearchOutput
 from fmx.search import collapse
 from fmx.search.hits import ALL, Near, SelectionPolicy
 from fmx.search.mapping import MapOptions
@@ -62,7 +62,7 @@ def run(index_of, tmp_path_factory):
 
     def run(reads, **options):
         (folder / "r.fq").write_bytes(cases.fastq(reads))
-        output = SearchOutput(RecordOutput(str(folder / "o.sam")), str(folder / "c.tsv"))
+        output = SearchOutput(str(folder / "o.sam"), tables={"--counts": str(folder / "c.tsv")})
         summary = workflow.search(opened, [str(folder / "r.fq")], MapOptions(**options), output)
         lines = without_program((folder / "o.sam").read_bytes()).decode().splitlines()
         records = [line.split("\t") for line in lines if not line.startswith("@")]

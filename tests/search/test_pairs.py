@@ -20,7 +20,7 @@ from fmx.index.fm_index import take
 from fmx.index.plan import IndexOptions
 from fmx.index.writer import MemoryIndex
 from fmx.input import PairedFiles
-from fmx.output.search_output import RecordOutput, SearchOutput
+from fmx.output.search_output import SearchOutput
 from fmx.search.hits import ALL, Near, SelectionPolicy
 from fmx.search.mapping import MapOptions, Pairing
 from fmx.search.queries import near
@@ -94,8 +94,9 @@ def records(folder, index, pairs, rule, seed=-1, counts=None, **options) -> list
         near=Near(mismatches, strata=strata) if mismatches else None, **options,
     )  # fmt: skip
     files = PairedFiles((str(folder / "1.fq"),), (str(folder / "2.fq"),))
-    output = RecordOutput(str(folder / "o.sam"), unmapped=rule.unmapped, mismatches=mismatches)
-    workflow.search(index, files, wanted, SearchOutput(output, counts))
+    tables = {"--counts": counts} if counts else {}
+    output = SearchOutput(str(folder / "o.sam"), "sam", tables, unmapped=rule.unmapped, mismatches=mismatches)
+    workflow.search(index, files, wanted, output)
     lines = without_program((folder / "o.sam").read_bytes()).decode().splitlines()
     return [line.split("\t") for line in lines if not line.startswith("@")]
 

@@ -11,7 +11,7 @@ from texts import numbered
 
 from fmx.index import fm_index
 from fmx.input.chunks import literal_fasta
-from fmx.output.search_output import RecordOutput, SearchOutput
+from fmx.output.search_output import SearchOutput
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapping import MapOptions
 
@@ -73,7 +73,7 @@ def test_a_search_finds_what_a_scan_finds(folder_of_this, question, way, sa_rate
 def test_chunks_and_threads_never_change_the_bytes(folder_of_this, question, chunk_size, n_threads):
     contigs, reads = question
     opened = fm_index.load(built(folder_of_this, contigs))
-    output = SearchOutput(RecordOutput(folder_of_this / "out.sam", "sam"))
+    output = SearchOutput(folder_of_this / "out.sam", "sam")
     texts = []
     for size, threads in ((1 << 20, 1), (chunk_size, n_threads)):
         options = MapOptions(SelectionPolicy(ALL), n_threads=threads, chunk_size=size)

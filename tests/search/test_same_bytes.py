@@ -9,7 +9,7 @@ from cases import fasta
 from output_of import without_program
 
 from fmx.index import fm_index, layouts
-from fmx.output.search_output import RecordOutput, SearchOutput
+from fmx.output.search_output import SearchOutput
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapping import MapOptions
 
@@ -67,7 +67,7 @@ def sam(case, way, policy, n_threads=1, chunk_size=1 << 21) -> bytes:
     path, reads = case
     is_method = way in ("verify", "sparse")
     opened = fm_index.load(path, None if is_method else way, way if is_method else "backward")
-    output = SearchOutput(RecordOutput(str(reads.with_suffix(".sam"))))
+    output = SearchOutput(str(reads.with_suffix(".sam")))
     workflow.search(opened, [reads], MapOptions(policy, n_threads=n_threads, chunk_size=chunk_size), output)
     return without_program(reads.with_suffix(".sam").read_bytes())
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import click
 
-from ...report import KINDS
+from ...report import KINDS, JobOutput
 from .. import options
 
 TABLES = ["mageck", "long", "parquet"]
@@ -113,7 +113,6 @@ def command(args: SimpleNamespace) -> None:
     from ...guides.assign import GuideWindow
     from ...guides.counting import CountOptions
     from ...guides.library import begins_library, begins_reads
-    from ...guides.results import CountOutput
     from ...guides.samples import read_sheet, samples_of
     from ...input.chunks import repeated
     from ...jobs.count import CountJob
@@ -145,7 +144,7 @@ def command(args: SimpleNamespace) -> None:
         args.libraries,
         args.columns or (),
         CountOptions(tuple(places), args.mismatches, args.quality),
-        CountOutput(args.output, kind, reads, options.report_of(args.reports, inputs, is_always=is_shard)),
+        JobOutput(args.output, kind, {}, reads, options.report_of(args.reports, inputs, is_always=is_shard)),
     )
 
     def check(path: str, begin: int) -> object:

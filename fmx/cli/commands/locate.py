@@ -92,7 +92,7 @@ def _products_of(args: SimpleNamespace) -> "ProductsJob":
         options.index_of(args),
         args.pairs,
         MapOptions(SelectionPolicy(ALL), near=near),
-        ProductOutput(args.output, kind, args.max_size or ProductOutput.most, args.absent),
+        ProductOutput(args.output, kind, most=args.max_size or ProductOutput.most, absent=args.absent),
     )
 
 
@@ -122,21 +122,21 @@ def _patterns_of(args: SimpleNamespace) -> "LocateJob":
     if args.iupac and kind == "sam":
         raise click.UsageError("SAM cannot represent IUPAC patterns: write TSV, BED or Parquet with --iupac")
     from ...jobs.search import LocateJob, ReadInput
-    from ...output.search_output import RecordOutput, SearchOutput
+    from ...output.search_output import SearchOutput
     from ...search.hits import ALL, Near, SelectionPolicy
     from ...search.mapping import MapOptions
 
     is_near = args.mismatches > 0 or args.iupac
     near = Near(args.mismatches, args.iupac, best_first=False) if is_near else None
     strands = options.strands_of(args)
-    records = RecordOutput(
+    output = SearchOutput(
         args.output, kind, mismatches=args.mismatches, absent=args.absent, matrix=args.matrix
     )
     return LocateJob(
         options.index_of(args),
         ReadInput(args.patterns, literal=args.literal),
         MapOptions(SelectionPolicy(ALL), strands, near=near, noun="pattern"),
-        SearchOutput(records),
+        output,
     )
 
 

@@ -71,10 +71,11 @@ def command(args: SimpleNamespace) -> None:
     strands = FORWARD | REVERSE if args.both else REVERSE if args.reverse else FORWARD
     unique = IN_BOTH if args.mum else IN_REFERENCE if args.mumreference else ALL
     index = options.index_of(args, WHOLE if args.algorithm == "seeds" else "verify")
+    report = options.report_of(args.reports, args.queries, index.paths)
     job = MemJob(
         index,
         args.queries,
         MemOptions(args.least, strands, unique, algorithm=args.algorithm),
-        MemOutput(args.output, kind, *layout, options.report_of(args.reports, args.queries, index.paths)),
+        MemOutput(args.output, kind, {}, None, report, *layout),
     )
     run_jobs(args, [job])

@@ -9,7 +9,7 @@ import click
 
 from ...errors import OutputError
 from ...output import kinds_of
-from ...report import KINDS, SUFFIXES, Report
+from ...report import KINDS, SUFFIXES, JobOutput, Report
 from .. import options
 from .count import TABLES
 
@@ -51,24 +51,21 @@ def command(args: SimpleNamespace) -> None:
     fmx merge hits.d -o hits.bam
     fmx merge hits.d -o hits.bam --counts counts.tsv
     """
-    from ...guides.results import CountOutput
     from ...jobs.merge import manifests, merge, say_shards
-    from ...jobs.offtargets import SiteOutput
     from ...machines.progress import Progress
     from ...output import PLAIN, as_fields
     from ...output.formats.bam import Samtools
-    from ...output.search_output import RecordOutput, SearchOutput
     from ..dispatch import check_clashes
 
     shards = manifests(args.folder)
     run = shards[0].run
     output, command = run["options"]["output"], run["command"]
-    kind = output.get("records", output)["kind"]
+    kind = output["kind"]
     if kind in CONVERTED and shards[0].container == as_fields(PLAIN):
         other = options.by_suffix_of(args.output, CONVERTED)
         if other and other != kind:
             kind, shards[0] = other, replace(shards[0], container=as_fields(Samtools(other, None, None)))
-    if kind == "nothing" and run["--screen"] and not args.screen:
+    if kind == "nothing" and run.get("--screen") and not args.screen:
         args.screen, args.output = args.output, os.devnull
     additional = {
         "--counts": args.counts, "--screen": args.screen, "--report": args.reports, "--al": args.al,
@@ -93,17 +90,15 @@ def command(args: SimpleNamespace) -> None:
     options.refuse_terminal(args.output, kinds[0])
     report = Report(args.reports, {}) if args.reports else None
     reads = _reads_output(args, run)
-    whole: SearchOutput | CountOutput | SiteOutput
     if command == "count":
-        whole = CountOutput(args.output, options.format_of(None, args.output, kinds, kind), reads, report)
-    elif command == "offtargets":
-        whole = SiteOutput(args.output, kind, args.summary, report)
-    else:
-        whole = SearchOutput(RecordOutput(args.output), args.counts, False, args.screen, reads, report)
+        kind = options.format_of(None, args.output, kinds, kind)
+    tables = {"--counts": args.counts, "--screen": args.screen, "--summary": args.summary}
+    tables = {option: path for option, path in tables.items() if path}
+    whole = JobOutput(args.output, kind, tables, reads, report)
     check_clashes([], whole.places.items(), [args.folder])
     progress = Progress(args.quiet, warns=True)
     for option, path in additional.items():
-        if path and not run[option]:
+        if path and not run.get(option):
             raise OutputError(
                 f"{args.folder}: the shards were run without {option}: delete the folder and run them again "
                 f"with {option}"
@@ -116,7 +111,7 @@ def _reads_output(args: SimpleNamespace, run: dict) -> "ReadsOutput":
     """Return the files of reads; ``run``: the identity of the shards' run.  Raises UsageError."""
     from ...output.files import TARGET, ReadsOutput, is_gzip
 
-    reads = ReadsOutput(args.al, args.un, **run["options"]["output"].get("reads", {}))
+    reads = ReadsOutput(args.al, args.un, **(run["options"]["output"]["reads"] or {}))
     if args.al and reads.is_by_target != bool(reads.targets):
         how = "add it to" if reads.targets else "remove it from"
         there = "are" if reads.targets else "are not"

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import click
 
 from ... import limits
-from ...report import KINDS
+from ...report import KINDS, JobOutput
 from .. import options
 from .count import library_columns
 
@@ -72,11 +72,12 @@ def command(args: SimpleNamespace) -> None:
     """
     kind = options.format_of(args.kind, args.output, FORMATS, "tsv")
     from ...jobs.offtargets import SitesJob
-    from ...sites.search import SiteOptions, SiteOutput
+    from ...sites.search import SiteOptions
     from ..dispatch import run_jobs
 
     indexes = [args.genome] if os.path.isdir(args.genome) else []
     report = options.report_of(args.reports, [args.library, args.genome], indexes)
     search = SiteOptions(args.pams, args.pam_5prime, args.mismatches, args.most, args.max_memory)
-    output = SiteOutput(args.output, kind, args.summary, report)
+    tables = {"--summary": args.summary} if args.summary else {}
+    output = JobOutput(args.output, kind, tables, None, report)
     run_jobs(args, [SitesJob(args.library, args.genome, args.columns or (), search, output)], check=None)

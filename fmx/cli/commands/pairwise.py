@@ -71,7 +71,7 @@ def command(args: SimpleNamespace) -> None:
     job = PairJob(
         tuple(path for path in (args.seqs, args.other) if path),
         PairOptions(scoring, int(args.iddef), args.identity, not args.no_prefilter),
-        PairOutput(args.output, kind, args.cigar, args.matrix),
+        PairOutput(args.output, kind, cigar=args.cigar, values=args.matrix),
     )
     run_jobs(args, [job], check=check_begin)
 

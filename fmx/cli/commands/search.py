@@ -231,7 +231,7 @@ def _job_of(
     from ...jobs.search import ReadInput, SearchJob
     from ...output.files import TARGET, ReadsOutput
     from ...output.records import COMMENTS, EVERY, REPORTED, TAGS
-    from ...output.search_output import RecordOutput, SearchOutput
+    from ...output.search_output import SearchOutput
     from ...search.hits import ALL, Near, SelectionPolicy
     from ...search.mapping import MapOptions
 
@@ -274,17 +274,21 @@ def _job_of(
         trim=(Trim() if args.collapse else trim)._replace(least=args.min_length or 0),
     )
     index = options.index_of(args)
+    tables = {option: path for option, path in (("--counts", args.counts), ("--screen", screen)) if path}
+    several = by_group or len(args.index_paths) > 1
     output = SearchOutput(
-        RecordOutput(
-            hits, kind, not args.no_unmapped, tags, groups, args.sort, args.reference, args.mismatches
-        ),
-        args.counts,
-        by_group or bool(screen and not args.counts),
-        screen,
-        ReadsOutput(
-            args.al, args.un, bool(second), by_group or len(args.index_paths) > 1, args.shared == "each"
-        ),
+        hits,
+        kind,
+        tables,
+        ReadsOutput(args.al, args.un, bool(second), several, args.shared == "each"),
         options.report_of(args.reports, (*first, *second), index.paths),
+        not args.no_unmapped,
+        tags,
+        groups,
+        args.sort,
+        args.reference,
+        args.mismatches,
+        by_group=by_group or bool(screen and not args.counts),
     )
     reads = ReadInput(first, second, args.reference, sample, tags="*" if args.comments else "RG")
     return SearchJob(index, reads, mapping, output)

@@ -44,7 +44,7 @@ from .sam import SamHits, form_of, quality_of
 
 if TYPE_CHECKING:
     from ...index.reference import Reference
-    from ..search_output import RecordOutput
+    from ..search_output import SearchOutput
 
 MAX_CONTIG = 2**31 - 1  # bases
 _NIBBLE = np.full(256, 15, np.uint8)  # letter -> 4-bit code of BAM
@@ -84,7 +84,7 @@ def _put_contigs(out, names, lengths):
 BamHits = static_type("BamHits", SamHits._fields, __name__)
 
 
-def open_hits(reference: "Reference", output: "RecordOutput", sam_header: SamHeader) -> Opening:
+def open_hits(reference: "Reference", output: "SearchOutput", sam_header: SamHeader) -> Opening:
     """Return (HitWriter, header)."""
     form = form_of(BamHits, reference, output)
     head = header(reference, sam_header(form.names), form.names)
@@ -200,7 +200,7 @@ LEAST = 32 << 20  # of these, per thread
 LONGEST = 2**29  # longest contig that .bai supports, in bases; longer ones need .csi
 
 
-def is_needed(output: "RecordOutput") -> bool:
+def is_needed(output: "SearchOutput") -> bool:
     """Return whether the records of BAM or CRAM go through samtools."""
     return output.sort or output.kind == "cram" or bool(output.tags & COMMENTS)
 
@@ -285,7 +285,7 @@ def _close(pipe: BinaryIO) -> None:
         pipe.close()
 
 
-def container(reference: "Reference", output: "RecordOutput") -> Container:
+def container(reference: "Reference", output: "SearchOutput") -> Container:
     """Return the container of an output: samtools, if it is needed."""
     if not is_needed(output):
         return PLAIN

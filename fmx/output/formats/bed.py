@@ -11,12 +11,12 @@ from ..records import LINED, REVERSE, UNMAPPED, contigs_of, put_place, put_recor
 
 if TYPE_CHECKING:
     from ...index.reference import Reference
-    from ..search_output import RecordOutput
+    from ..search_output import SearchOutput
 
 Bed = static_type("Bed", LINED, __name__)
 
 
-def open_hits(reference: "Reference", output: "RecordOutput", sam_header: SamHeader) -> Opening:
+def open_hits(reference: "Reference", output: "SearchOutput", sam_header: SamHeader) -> Opening:
     """Return (HitWriter, nothing)."""
     return HitWriter(Bed(*contigs_of(reference))), b""
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ...input.reads import ReadBatch
     from ...search.hits import Hits
     from ..files import OutputFile
-    from ..search_output import RecordOutput
+    from ..search_output import SearchOutput
 
 FORMS = "tsv", "rtab", "npz"
 _CELLS = 1 << 23  # approximate number per chunk
@@ -90,14 +90,14 @@ class MatrixWriter(BatchWriter):
         return Rows(lines, size, *(x[:n] for x in entries)).packed()
 
 
-def open_matrix(reference: "Reference", output: "RecordOutput") -> tuple[MatrixWriter, bytes]:
+def open_matrix(reference: "Reference", output: "SearchOutput") -> tuple[MatrixWriter, bytes]:
     """Return (MatrixWriter, header line)."""
     head = "\t".join(["Gene" if output.kind == "rtab" else "pattern", *reference.groups.names])  # type: ignore[union-attr]
     as_text = output.kind != "npz"
     return MatrixWriter(reference, output.matrix == "presence", as_text), f"{head}\n".encode() * as_text
 
 
-def open_hits(reference: "Reference", output: "RecordOutput", sam_header: SamHeader) -> Opening:
+def open_hits(reference: "Reference", output: "SearchOutput", sam_header: SamHeader) -> Opening:
     """Return (MatrixWriter, header line) for Rtab and npz."""
     return open_matrix(reference, output)
 
@@ -157,7 +157,7 @@ class MatrixPieces(NamedTuple):
             self.collected.append(piece)
 
 
-def container(reference: "Reference", output: "RecordOutput") -> Container:
+def container(reference: "Reference", output: "SearchOutput") -> Container:
     """Return the container of an Rtab or npz file."""
     if output.kind == "rtab":
         return PLAIN

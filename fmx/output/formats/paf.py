@@ -14,7 +14,7 @@ from .sam import quality_of
 
 if TYPE_CHECKING:
     from ...index.reference import Reference
-    from ..search_output import RecordOutput
+    from ..search_output import SearchOutput
 
 _PATH, _SCORE, _IDENTITY = map(put.as_bytes, ("\tcg:Z:", "\tAS:i:", "\tid:f:"))
 MATCH, EQUAL = b"M="  # operations of a CIGAR
@@ -36,7 +36,7 @@ class PafPairs(NamedTuple):
     target_lengths: np.ndarray
 
 
-def open_hits(reference: "Reference", output: "RecordOutput", sam_header: SamHeader) -> Opening:
+def open_hits(reference: "Reference", output: "SearchOutput", sam_header: SamHeader) -> Opening:
     """Return (HitWriter, nothing)."""
     return HitWriter(PafHits(*contigs_of(reference), reference.lengths)), b""
 

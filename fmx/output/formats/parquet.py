@@ -21,7 +21,7 @@ from .tsv import HITS, NEAR, BinaryHits, columns_of, renumbered
 if TYPE_CHECKING:
     from ...index.reference import Reference
     from ..files import OutputFile
-    from ..search_output import RecordOutput
+    from ..search_output import SearchOutput
 
 with installed("pyarrow", "'.[parquet]' in a clone of fmx", OutputError):
     import pyarrow
@@ -42,7 +42,7 @@ def _schema(columns: Sequence[str]) -> Any:
     return pyarrow.schema([(name, _TYPES.get(name, pyarrow.int64())) for name in columns])
 
 
-def open_hits(reference: "Reference", output: "RecordOutput", sam_header: SamHeader) -> Opening:
+def open_hits(reference: "Reference", output: "SearchOutput", sam_header: SamHeader) -> Opening:
     """Return (HitWriter, nothing)."""
     encode = partial(_table_of, _schema(container(reference, output).columns), reference.names)
     return HitWriter(BinaryHits(*contigs_of(reference)), encode=encode), b""
@@ -129,7 +129,7 @@ def _table_in(stream: bytes) -> Any:
         return tables.read_all()
 
 
-def container(reference: "Reference", output: "RecordOutput") -> ParquetTable:
+def container(reference: "Reference", output: "SearchOutput") -> ParquetTable:
     """Return the container of an output."""
     return ParquetTable((NEAR if output.mismatches else HITS).decode().split())
 

@@ -34,7 +34,7 @@ from ..records import (
 
 if TYPE_CHECKING:
     from ...index.reference import Reference
-    from ..search_output import RecordOutput
+    from ..search_output import SearchOutput
 
 _NUMBER, _TEXT = map(put.as_bytes, (":i:", ":Z:"))
 _NO_MATE, _NO_READ, _NO_QUALITY = map(put.as_bytes, ("\t*\t0\t0\t", "*\t*", "\t*"))
@@ -100,14 +100,14 @@ SamGaps = static_type("SamGaps", (*SamHits._fields, "gaps"), __name__)
 SamMatches = static_type("SamMatches", LINED, __name__)
 
 
-def form_of(kind: Any, reference: "Reference", output: "RecordOutput") -> Any:
-    """SamHits, or another ``kind`` with its fields, for a RecordOutput."""
+def form_of(kind: Any, reference: "Reference", output: "SearchOutput") -> Any:
+    """SamHits, or another ``kind`` with its fields, for a SearchOutput."""
     tags, group = output.tags | CRAM * (output.kind == "cram"), put.as_bytes(output.groups.name)
     longest = 0 if tags & COMMENTS else output.groups.longest  # a read's own group is among its tags
     return kind(*contigs_of(reference), output.unmapped, tags, group, longest)
 
 
-def open_hits(reference: "Reference", output: "RecordOutput", sam_header: SamHeader) -> Opening:
+def open_hits(reference: "Reference", output: "SearchOutput", sam_header: SamHeader) -> Opening:
     """Return (HitWriter, header)."""
     form = form_of(SamHits, reference, output)
     return HitWriter(form, is_sam=True), sam_header(form.names)

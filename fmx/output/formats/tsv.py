@@ -17,7 +17,7 @@ from .matrix import open_matrix
 if TYPE_CHECKING:
     from ...index.reference import Reference
     from ...search.counts import Owners
-    from ..search_output import RecordOutput
+    from ..search_output import SearchOutput
 
 HITS = b"pattern\tcontig\tstart\tend\tstrand\toccurrences\n"
 NEAR = HITS[:-1] + b"\tmismatches\n"
@@ -40,7 +40,7 @@ class TsvPairs(NamedTuple):
     path: np.ndarray
 
 
-def open_hits(reference: "Reference", output: "RecordOutput", sam_header: SamHeader) -> Opening:
+def open_hits(reference: "Reference", output: "SearchOutput", sam_header: SamHeader) -> Opening:
     """Return (HitWriter, header line)."""
     if output.matrix:
         return open_matrix(reference, output)
