@@ -14,7 +14,7 @@ from . import disk, layouts, plan
 from .bwt import LCP
 from .disk import OF_REFERENCE, check_reference, part_arrays, part_sizes, part_span
 from .positions import FullSA, SampledSA, reach_of
-from .reference import COLUMNS, ContigNames, Groups, Reference, groups_of, make_blocks, names_in, part_of
+from .reference import COLUMNS, Groups, Names, Reference, groups_of, make_blocks, names_in, part_of
 from .sparse import parse_sparse, sparse_named
 from .tables import PrefixTable, SeedTable
 
@@ -116,8 +116,10 @@ def load(
     return _opened(path, meta, arrays, ways)
 
 
-def take(index: "MemoryIndex", layout: str | None = None, method: str = "auto") -> FMIndex | JoinedIndex:
-    """Open a MemoryIndex, which includes its text; arguments as for ``load``.  Raises UnsupportedError."""
+def take(
+    index: "MemoryIndex", layout: str | None = None, method: str = "auto", with_text: bool = True
+) -> FMIndex | JoinedIndex:
+    """Open a MemoryIndex, always with its text; arguments as for ``load``.  Raises UnsupportedError."""
     return _opened(None, index.meta, index.arrays, _choose(index.meta, layout, method, None))
 
 
@@ -195,7 +197,7 @@ def load_reference(path: str | os.PathLike, meta: dict, n_threads: int = 1) -> R
 
 def reference_of(path: Path | str | os.PathLike | None, meta: dict, arrays: dict) -> Reference:
     """Return the Reference of an index from its arrays.  Raises IndexFileError."""
-    names = ContigNames(arrays["contig_names"])
+    names = Names.of_lines(arrays["contig_names"])
     columns = [arrays[f"block_{column}"] for column in COLUMNS]
     try:
         check_reference(meta, names, arrays["contig_lengths"], columns)

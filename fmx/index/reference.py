@@ -18,67 +18,133 @@ text (int64): the position in the part plus the start of the part.
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
-from ..compiler.functions import inlined
-from ..compiler.primitives import at, leading_zeros, trailing_zeros
+from ..compiler.functions import compiled, inlined
+from ..compiler.primitives import at, copy_bytes, leading_zeros, trailing_zeros
 from ..compiler.sorting import last_until
-from ..errors import UnsupportedError
+from ..errors import UnsupportedError, n_of, quoted
 from ..input.dna import WORD, symbols
 from .contracts import MAX_ROWS
 
-_NEWLINE = 10
+if TYPE_CHECKING:
+    from ..input.reads import ReadBatch
 
-# Names of contigs as bytes; str objects are made only on request, because there may be a million names.
+_NEWLINE = 10
 
 
 class NameLines(NamedTuple):
     """``data`` uint8, where a newline ends each name; name i is data[first[i] : first[i + 1] - 1].
 
-    ``first`` int64[n + 1].  The last newline may be missing, unless that name is empty.
+    ``first`` int64[n + 1].
     """
 
     data: np.ndarray
     first: np.ndarray
 
 
-def names_of(lines: np.ndarray) -> NameLines:
-    """Return the NameLines of names as uint8, each followed by a newline, which the last may lack."""
-    ends = np.flatnonzero(lines == _NEWLINE)
-    if lines.size and lines[-1] != _NEWLINE:
-        ends = np.append(ends, lines.size)
-    return NameLines(lines, np.append(0, ends + 1))
-
-
 def names_in(array: np.ndarray) -> list:
     """Return the names in an array of uint8, separated by newlines, as str."""
-    return array.tobytes().decode().split("\n")
+    return array.tobytes().decode("utf-8", "surrogateescape").split("\n")
 
 
-class ContigNames(Sequence):
-    """Names of contigs by their number, each a str; ``lines``: their NameLines."""
+class Names(Sequence[str]):
+    """Names by number, stored as bytes, which takes less memory than a list of str; ``lines``: NameLines.
 
-    def __init__(self, lines: np.ndarray) -> None:
-        """Use ``lines`` uint8: the names, separated by newlines."""
-        self.lines = names_of(lines)
+    ``names[7]`` is a str; ``names[array]``, for whole numbers such as ``hits["read"]``, a list of str.  Names
+    of a chunk begin with number ``first``; ``len(names)`` is their count.  No name contains a newline.
+
+    Examples:
+        >>> names = fmx.Names.of(["chr1", "chr2"])
+        >>> names[1], names[[1, 1, 0]]
+        ('chr2', ['chr2', 'chr2', 'chr1'])
+    """
+
+    def __init__(self, lines: NameLines, first: int = 0) -> None:
+        self.lines, self.first = lines, first
+
+    @classmethod
+    def of(cls, names: Iterable[str]) -> "Names":
+        """Return the names from an iterable of str.  Raises TypeError."""
+        if isinstance(names, cls):
+            return names
+        lines = "\n".join([*names, ""]).encode("utf-8", "surrogateescape")
+        return cls.of_lines(np.frombuffer(lines, np.uint8))
+
+    @classmethod
+    def of_lines(cls, lines: np.ndarray) -> "Names":
+        """Return the names in uint8, separated by newlines."""
+        if lines.size and lines[-1] != _NEWLINE:
+            lines = np.append(lines, np.uint8(_NEWLINE))
+        return cls(NameLines(lines, np.append(0, np.flatnonzero(lines == _NEWLINE) + 1)))
+
+    @classmethod
+    def of_batch(cls, batch: "ReadBatch", first: int, last: int) -> "Names":
+        """Return the names of reads ``first`` to ``last`` of a batch."""
+        return cls(_gathered(batch.data, batch.name_start[first:last], batch.name_length[first:last], 1))
+
+    @classmethod
+    def joined(cls, several: "Iterable[Names]", first: int = 0) -> "Names":
+        """Concatenate several Names, numbered from ``first``."""
+        lines = [NameLines(np.empty(0, np.uint8), np.zeros(1, np.int64)), *(names.lines for names in several)]
+        lengths = np.concatenate([np.diff(each.first) for each in lines])
+        return cls(NameLines(np.concatenate([each.data for each in lines]), _ends(lengths)), first)
+
+    def columns(self, numbers: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return (bytes uint8, ends int64[n + 1]) of the names with these numbers, int[n]."""
+        known, (data, first) = np.asarray(numbers), self.lines
+        if known.dtype.kind not in "iu" and known.size:  # such as a mask
+            raise TypeError(f"names are indexed by whole numbers, not by {quoted(numbers)}")
+        known = known.astype(np.int64) - self.first
+        if known.size and not 0 <= known.min() <= known.max() < len(self):
+            raise IndexError(f"names have the numbers {self.first} to {self.first + len(self) - 1}")
+        return _gathered(data, first[known], first[known + 1] - first[known] - 1)
 
     def __len__(self) -> int:
         return self.lines.first.size - 1
 
-    def __getitem__(self, number: Any) -> Any:
+    @overload
+    def __getitem__(self, number: int | np.integer) -> str: ...
+    @overload
+    def __getitem__(self, number: "slice | Sequence[int] | np.ndarray") -> list[str]: ...
+    def __getitem__(self, number: Any) -> str | list[str]:
         if isinstance(number, slice):
             return list(self)[number]
-        i = range(len(self))[number]
-        data, first = self.lines
-        return data[first[i] : first[i + 1] - 1].tobytes().decode()
+        is_one = np.ndim(number) == 0
+        letters, ends = self.columns([number] if is_one else number)
+        text = letters.tobytes()
+        names = [text[a:b].decode("utf-8", "surrogateescape") for a, b in pairwise(ends)]
+        return names[0] if is_one else names
 
     def __iter__(self) -> Iterator[str]:
-        return iter(names_in(self.lines.data))
+        return iter(names_in(self.lines.data)[:-1])
 
     def __eq__(self, other: object) -> bool:
         return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
+
+    def __repr__(self) -> str:
+        few = ", ".join(map(quoted, self[:3])) + (", ..." if len(self) > 3 else "")
+        return f"<{n_of(len(self), 'name')}: {few}>" if few else "<no names>"
+
+
+def _ends(lengths: np.ndarray) -> np.ndarray:
+    return np.append(0, np.cumsum(lengths))
+
+
+def _gathered(letters: np.ndarray, start: np.ndarray, length: np.ndarray, n_newlines: int = 0) -> NameLines:
+    """Return slices of ``letters``, each followed by so many newlines; ``start``, ``length`` int64[n]."""
+    ends = _ends(length + n_newlines)
+    out = np.full(ends[-1], _NEWLINE, np.uint8)
+    _gather(letters, start, length, ends, out)
+    return NameLines(out, ends)
+
+
+@compiled
+def _gather(letters, start, length, ends, out):
+    for i in range(start.size):
+        copy_bytes(out, ends[i], letters, start[i], length[i])
 
 
 # Groups of contigs, such as strains, species or hosts, by which reads are counted.
@@ -153,7 +219,7 @@ def make_blocks(
 class Reference:
     """Contigs in file order.
 
-    ``names``: a list of str, or ContigNames; ``lengths`` int64[n] in bases; ``md5`` uint8[n, 16] of the
+    ``names``: a list of str, or Names; ``lengths`` int64[n] in bases; ``md5`` uint8[n, 16] of the
     upper-case bases (the M5 tag of SAM); ``blocks``: Blocks; ``n_text``: symbols in the text, separators
     included; ``groups`` of contigs, or None.
     """

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 
 from .. import limits
 from ..errors import quoted
-from ..input import InputShare, sequences, spans
+from ..input import sequences, spans
 from ..input.chunks import CHUNK_SIZE, look_at
 from ..input.reads import parse
 from ..input.streams import GivenBytes
@@ -118,12 +118,11 @@ class SequenceSource:
         self.has_names = bool(self.paths) or isinstance(value, Mapping)
 
     def plan(
-        self, size: int = CHUNK_SIZE, n_threads: int = 1, is_numbered: bool = False,
-        share: InputShare | None = None,
-    ) -> Generator[Any, None, None]:  # fmt: skip
+        self, size: int = CHUNK_SIZE, n_threads: int = 1, is_numbered: bool = False
+    ) -> Generator[Any, None, None]:
         """Yield spans of about ``size`` bytes; ``is_numbered``: number reads without names."""
         if self.paths:
-            return spans.plan(self.paths, size, n_threads, share=share)
+            return spans.plan(self.paths, size, n_threads)
         return sequences.plan(self._what, self._value, size, is_numbered)
 
     def whole(self) -> Path | GivenBytes:

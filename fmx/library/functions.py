@@ -9,12 +9,11 @@ from numbers import Real
 import numpy as np
 
 from .. import limits
-from ..errors import UnsupportedError
 from ..index import fm_index
 from ..index.build import build_index
 from ..index.disk import default_index_path, index_at
-from ..index.fm_index import AnyIndex
 from ..index.plan import IndexOptions
+from ..index.reference import Names
 from ..index.writer import MemoryIndex
 from ..input.chunks import look_at
 from ..machines.places import Device
@@ -22,7 +21,7 @@ from ..machines.progress import Progress
 from . import arguments
 from .arguments import Path, Sequences, SequenceSource
 from .index import Index
-from .table import PAIR, Names, Table, make_table
+from .table import PAIR, Table, make_table
 
 
 def build(
@@ -43,12 +42,8 @@ def build(
         threads: Number of threads; all cores by default.
         engine: Where to build: cpu, cuda (a GPU), or auto (a GPU if there is one, else the CPU).
 
-    Raises:
-        InputError: The file cannot be read, or is not a reference.
-        OutputError: The index cannot be written.
-        UnsupportedError: The layout does not exist, or does not support this reference.
-        DeviceError: There is no GPU, or it has too little memory.
-        TypeError, ValueError: An argument is wrong.
+    Raises InputError if a file cannot be read or is not a reference, OutputError, UnsupportedError if the
+    layout does not exist or does not support this reference, and DeviceError.
 
     Examples:
         >>> fmx.build("genome.fa", "genome.fmx")
@@ -82,11 +77,7 @@ def from_sequences(
             are then named 0, 1, ..., or the path of a FASTA file.
         layout, sa_rate, prefix_length, threads, engine: As in ``build``.
 
-    Raises:
-        InputError: A sequence is empty, or has a character that is not a base; or SAM does not allow a name.
-        UnsupportedError: The layout does not exist, or does not support this reference.
-        DeviceError: There is no GPU, or it has too little memory.
-        TypeError, ValueError: An argument is wrong.
+    Raises the same errors; InputError also if SAM does not allow a name.
 
     Examples:
         >>> fmx.from_sequences({"vector": "TTGATTACATT"}).count(["GATTACA"])
@@ -96,11 +87,7 @@ def from_sequences(
     device, index = Device(arguments.one_of("engine", engine, limits.PROCESSORS)), MemoryIndex()
     fasta = SequenceSource("sequences", sequences).whole()
     build_index(fasta, index, options, n_threads, device=device)
-
-    def load(layout: str | None = None, method: str = "auto", with_text: bool = False) -> AnyIndex:
-        return fm_index.take(index, layout, method)
-
-    return Index(load, n_threads)
+    return Index(partial(fm_index.take, index), n_threads)
 
 
 def _build_options(layout: object, sa_rate: object, prefix_length: object) -> IndexOptions:
@@ -113,9 +100,8 @@ def _build_options(layout: object, sa_rate: object, prefix_length: object) -> In
 
 
 def open_index(
-    path: Path, *, layout: str | None = None, method: limits.Method = "auto", threads: int | None = None,
-    engine: limits.Processor = "cpu",
-) -> Index:  # fmt: skip
+    path: Path, *, layout: str | None = None, method: limits.Method = "auto", threads: int | None = None
+) -> Index:
     """Open an index and verify the files that a search reads, unless they are unchanged since the last check.
 
     Args:
@@ -124,13 +110,11 @@ def open_index(
         layout: Use backward search with this layout.
         method: Search method: verify (seed and verify), backward (backward search), sparse (sparse index), or
             auto, the fastest that the index supports.
-        threads: Number of threads; all cores by default.
-        engine: cpu, or auto, which is the same here; on a GPU, only ``fmx search --engine cuda`` maps reads.
+        threads: As in ``build``.
 
-    Raises:
-        IndexFileError: There is no index, or it is damaged.
-        UnsupportedError: The index has no such layout, or does not support the method; or engine is cuda.
-        TypeError, ValueError: An argument is wrong.
+    It is searched on the CPU; on a GPU, only ``fmx search --engine cuda`` maps reads.  Raises IndexFileError
+    if there is no index or it is damaged, and UnsupportedError if it has no such layout or does not support
+    the method.
 
     Examples:
         >>> fmx.open("genome.fmx", threads=2).contigs
@@ -140,11 +124,6 @@ def open_index(
     if layout is not None:
         arguments.names("layout", layout)
     arguments.one_of("method", method, limits.METHODS)
-    if arguments.one_of("engine", engine, limits.PROCESSORS) == "cuda":
-        raise UnsupportedError(
-            "an opened index is searched on the CPU only: leave out engine, or map files with 'fmx search "
-            "--engine cuda'"
-        )
     n_threads = arguments.threads(threads)
     load = partial(fm_index.load, index_at(path), n_threads=n_threads)
     return Index(load, n_threads, layout=layout, method=method)
@@ -162,10 +141,8 @@ def pairwise(
         other: Align each of ``sequences`` with each of these, instead of with each other.
         identity: Report only pairs of at least this identity, 0 to 1.
         iddef: Definition of identity, 0 to 4, as in vsearch.
-        match: Score of a match.
-        mismatch: Score of a mismatch.
-        gap: Score of each base in a gap.
-        threads: Number of threads; all cores by default.
+        match, mismatch, gap: Scores of a match, a mismatch, and each base in a gap.
+        threads: As in ``build``.
         engine: Where to compute scores: cpu, cuda (GPUs), both, or auto (GPUs if any can be used).
 
     Returns:
@@ -173,11 +150,7 @@ def pairwise(
         sequences, from 0; ``score``; ``identity``, 0 to 1; ``length``, the number of columns of the
         alignment; ``matches``, the number of its columns with equal bases.
 
-    Raises:
-        InputError: A file cannot be read, or a record is damaged.
-        DeviceError: There is no GPU, or it has too little memory.
-        UnsupportedError: No alignment can be computed with these scores.
-        TypeError, ValueError: An argument is wrong.
+    Raises InputError, DeviceError, and UnsupportedError if no alignment can be computed with these scores.
 
     Examples:
         >>> fmx.pairwise(["GATTACA", "GATTTACA", "CCCC"], identity=0.8).tolist()

@@ -14,13 +14,14 @@ from ..guides.library import COLUMN_KEYS, Library, read_library
 from ..guides.pipeline import count_all, make_counter
 from ..guides.results import SampleStats
 from ..guides.samples import Sample, samples_of
+from ..index.reference import Names
 from ..machines.progress import Progress
 from ..sites.kernels import extent_of
 from ..sites.search import SiteOptions, batches, checked, read_genome
 from . import arguments
 from .arguments import Path, Sequences, SequenceSource, Strands
 from .results import places
-from .table import Names, Table, make_table
+from .table import Table, make_table
 
 COUNT = np.dtype([("sample", "i4"), ("guide", "i8"), ("gene", "i8"), ("count", "i8")])
 _LETTERS = "ACGTUNRYSWKMBDHV"
@@ -69,14 +70,9 @@ def count(
         mismatches: With 1, a read without an exact guide counts towards the only guide that it matches with
             one mismatch.
         min_quality: Skip reads with a base quality below this within the guide, 0 to 93.
-        threads: Number of threads; all cores by default.
+        threads: As in ``build``.
 
-    Returns:
-        Counts: the table of counts, and statistics of each sample.
-
-    Raises:
-        InputError: A file cannot be read, a record is damaged, or the first reads contain no guide.
-        TypeError, ValueError: An argument is wrong.
+    Raises InputError if a file cannot be read, a record is damaged, or the first reads contain no guide.
 
     Examples:
         >>> counts = fmx.count("reads.fq", "guides.csv")
@@ -135,19 +131,15 @@ def offtargets(
         pam_5prime: The PAM precedes the guide.
         mismatches: The most mismatches in a guide, 0 to 4.
         most: List at most this many sites of each guide, those with the fewest mismatches.
-        columns: Columns of the library: a dict that maps id and sequence to the name of a column, or to its
-            number from "1".
-        threads: Number of threads; all cores by default.
+        columns, threads: As in ``count``.
 
     Returns:
         A Table of dtype ``fmx.SITE`` with one row per site, sorted by guide, mismatches and place: ``guide``
         and ``contig``, numbers from 0; ``start`` to ``end``, half-open, with the PAM; ``reverse``;
         ``mismatches``.
 
-    Raises:
-        InputError: A file cannot be read, or a guide does not have 16 to 28 bases A, C, G and T.
-        IndexFileError: The index is damaged.
-        TypeError, ValueError: An argument is wrong.
+    Raises InputError if a file cannot be read, or if a guide does not have 16 to 28 bases A, C, G and T, and
+    IndexFileError.
 
     Examples:
         >>> guides = {"g1": "GATTACAGATTACAGATT", "g2": "GATTACAGATTACACATT"}
@@ -223,10 +215,10 @@ def _files(what: str, value: object) -> dict[str, tuple[str, ...]]:
     for name, files in value.items():
         if not isinstance(name, str) or not name or not name.isprintable():
             raise ValueError(f"{what} must have names of samples as keys, not {quoted(name)}")
-        several = files if isinstance(files, list | tuple) else [files]
-        samples[name] = tuple(os.fspath(arguments.file(f"{what}[{quoted(name)}]", path)) for path in several)
+        several, key = files if isinstance(files, list | tuple) else [files], f"{what}[{quoted(name)}]"
+        samples[name] = tuple(os.fspath(arguments.file(key, path)) for path in several)
         if not several:
-            raise ValueError(f"{what}[{quoted(name)}] must be a path, or a list of at least one")
+            raise ValueError(f"{key} must be a path, or a list of at least one")
     if not samples:
         raise ValueError(f"{what} must be a path, or a dict of at least one sample")
     return samples

@@ -8,12 +8,10 @@ from typing import Any, Self
 import numpy as np
 
 from .. import limits
-from ..compiler import object_cache
 from ..errors import n_of
 from ..index.fm_index import ANY_LENGTH, WHOLE, AnyIndex
-from ..input import InputShare, PairedFiles, SpanLike, spans
+from ..input import PairedFiles, SpanLike, spans
 from ..machines.pipeline import run_ordered
-from ..machines.progress import Progress
 from ..mem.matching import ALL as ANY
 from ..mem.matching import Finder, MemOptions, matched
 from ..search import hits
@@ -64,12 +62,6 @@ class Index:
 
         Searching a closed index raises ValueError.  Tables remain valid.  Iterators of ``search_chunks`` can
         be finished, and release what they use at their end.
-
-        Examples:
-            >>> with fmx.open("genome.fmx") as opened:
-            ...     n = opened.count(["GATTACA"])
-            >>> opened
-            <fmx.Index genome.fmx: 2 contigs, 25 bases, closed>
         """
         self._opened, self._load = None, _refuse
         self._others.clear()
@@ -88,7 +80,6 @@ class Index:
         """Find up to ``k`` hits of each read, as ``fmx search`` reports them.
 
         Args:
-            reads: A path, sequences, or a dict of sequences by name.
             k: Report up to k hits per read, 1 to 2^62; None for all.
             strands: both, forward (reads as given) or reverse (their reverse complements).
             at_most: Report no hits of reads with more occurrences than this.
@@ -113,28 +104,16 @@ class Index:
 
     def search_chunks(
         self, reads: Sequences, *, k: int | None = 1, strands: Strands = "both", at_most: int | None = None,
-        seed: int | None = None, mismatches: int = 0, strata: bool = False, progress: bool = False,
+        seed: int | None = None, mismatches: int = 0, strata: bool = False,
     ) -> Iterator[Table]:  # fmt: skip
-        """Search reads chunk by chunk, for files larger than memory; each Table has some MB of reads.
+        """Search reads chunk by chunk, for files larger than memory; yield a Table for some MB of reads each.
 
         Reads and ``names`` are numbered across chunks.  While the caller uses one Table, threads search ahead
-        by a limited number of chunks.  The other arguments and the exceptions are those of ``search``.
-
-        Args:
-            progress: Show progress on standard error, as ``fmx search`` does.
-
-        Yields:
-            Tables of dtype ``fmx.HIT``, or ``fmx.NEAR_HIT`` with mismatches; their rows, one Table after the
-            other, are those that ``search`` returns.
-
-        Examples:
-            >>> for hits in index.search_chunks("reads.fq"):
-            ...     print(len(hits), "hits of", len(hits.names["read"]), "reads")
-            2 hits of 3 reads
+        by a limited number of chunks.  The arguments, and the rows of all Tables together, are those of
+        ``search``.
         """
-        is_shown = arguments.yes_or_no("progress", progress)
         options = _options(k, at_most, seed, mismatches, strata, strands)
-        return self._map(options, SequenceSource("reads", reads), is_shown=is_shown)[1]
+        return self._map(options, SequenceSource("reads", reads))[1]
 
     def search_pairs(
         self, reads1: Sequences, reads2: Sequences, *, k: int | None = 1, orientation: Orientation = "fr",
@@ -144,29 +123,23 @@ class Index:
         """Find up to ``k`` proper pairs of each pair of reads, as ``fmx search -1 -2`` reports them.
 
         Args:
-            reads1: Mates 1: a path, sequences, or a dict of sequences by name.
-            reads2: Mates 2, in the same order and with the same names except for /1 and /2.
-            k: Report up to k proper pairs per pair, 1 to 2^62; None for all.
+            reads2: Mates 2, in the order of ``reads1``, with the same names except for /1 and /2.
+            k, at_most, seed: As in ``search``, for proper pairs.
             orientation: fr, rf or ff: how the mates of a proper pair point.
-            min_insert: Smallest insert size of a proper pair, in bases.
-            max_insert: Largest insert size of a proper pair, in bases.
-            at_most: Report no proper pairs of pairs with more of them than this.
-            seed: Choose proper pairs at random, reproducibly for each seed.
+            min_insert, max_insert: Bounds of the insert size of a proper pair, in bases.
             mismatches: Allow up to this many mismatches in each mate, 0 to 2.
             strata: Report only the proper pairs with the fewest mismatches of both mates together.
 
         Returns:
             A Table of dtype ``fmx.PROPER_PAIR`` with one row per proper pair: ``pair``, the number of the
-            pair of reads, from 0; ``contig``, an index into ``contigs``; ``position1`` and ``position2``, of
-            the first base of each mate in the contig, from 0; ``reverse1`` and ``reverse2``, True on the
-            minus strand; ``insert``, the insert size in bases; ``occurrences``, the number of all proper
-            pairs of the pair, reported or not.  With mismatches the dtype is
-            ``fmx.NEAR_PROPER_PAIR``, which adds ``mismatches1`` and ``mismatches2``, and the proper pairs
-            with the fewest mismatches come first.  Mates without a proper pair may still occur separately:
-            use ``search`` to find them.
+            pair of reads, from 0; ``contig``, an index into ``contigs``; of each mate, ``position1`` and
+            ``position2``, ``reverse1`` and ``reverse2``, as in ``search``; ``insert``, the insert size in
+            bases; ``occurrences``, the number of all proper pairs of the pair, reported or not.  With
+            mismatches the dtype is ``fmx.NEAR_PROPER_PAIR``, which adds ``mismatches1`` and ``mismatches2``,
+            and the proper pairs with the fewest mismatches come first.  Mates without a proper pair may still
+            occur separately: use ``search`` to find them.
 
-        Raises:
-            UnsupportedError: The reference has too many contigs, or too long ones.
+        Raises UnsupportedError if the reference has too many contigs, or too long ones.
 
         Examples:
             >>> index.search_pairs(["TTGA"], ["AATG"])[["position1", "position2", "insert"]].tolist()
@@ -189,9 +162,7 @@ class Index:
         """Find every occurrence of each pattern, as ``fmx locate`` lists them.
 
         Args:
-            patterns: A path, sequences, or a dict of sequences by name.
-            strands: both, forward (patterns as given) or reverse (their reverse complements).
-            mismatches: Allow up to this many mismatches, 0 to 2.
+            strands, mismatches: As in ``search``.
             iupac: Match IUPAC codes of patterns, such as N or R, to their bases.
 
         Returns:
@@ -210,16 +181,9 @@ class Index:
     def count(
         self, reads: Sequences, *, strands: Strands = "both", mismatches: int = 0, iupac: bool = False
     ) -> np.ndarray:
-        """Count all occurrences of each read, without locating them if the search is exact.
+        """Return the number of occurrences of each read, int64[n_reads]; arguments as for ``locate``.
 
-        Args:
-            reads: A path, sequences, or a dict of sequences by name.
-            strands: both, forward (reads as given) or reverse (their reverse complements).
-            mismatches: Allow up to this many mismatches, 0 to 2.
-            iupac: Match IUPAC codes of reads, such as N or R, to their bases.
-
-        Returns:
-            The number of occurrences of each read, int64[n_reads].
+        Exact occurrences are counted without locating them.
 
         Examples:
             >>> index.count(["GATTACA", "ACGT", "CCC"])
@@ -249,9 +213,8 @@ class Index:
         """Find maximal exact matches of queries, as ``fmx mem`` does.
 
         Args:
-            queries: A path, sequences, or a dict of sequences by name; of any length.
             min_length: Shortest match to report, in bases.
-            strands: forward (queries as given), reverse (their reverse complements) or both.
+            strands: As in ``search``.
             unique: Report only matches that occur once in the reference (reference), or once in the reference
                 and once in the query (both); None for all.
 
@@ -261,8 +224,7 @@ class Index:
             ``position``, from 0, in the contig; ``length``, in bases; ``reverse``, True if the reverse
             complement of the query matches.
 
-        Raises:
-            UnsupportedError: The index has no whole suffix array.
+        Raises UnsupportedError if the index has no whole suffix array.
 
         Examples:
             >>> index.mem(["CCGATTACATTG"], min_length=5).tolist()
@@ -278,30 +240,26 @@ class Index:
         writer = results.MatchRows(MATCH, index.reference, source.has_names)
         finder = Finder(index, MemOptions(least, which, uniqueness, self._n_threads), writer)
         run = partial(matched, finder, source.plan(finder.task_size, self._n_threads))
-        return results.joined(writer, results.tables(writer, run, Progress(quiet=True)))
+        return results.joined(writer, results.tables(writer, run))
 
     @property
     def _index(self) -> AnyIndex:
         return self._opened or _refuse()
 
     def _map(
-        self, options: MapOptions, *sources: SequenceSource, is_shown: bool = False
+        self, options: MapOptions, *sources: SequenceSource
     ) -> tuple[results.RowWriter, Iterator[Table]]:
-        """Return a RowWriter, and a Table for each chunk; ``is_shown``: show progress on standard error."""
+        """Return a RowWriter, and a Table for each chunk."""
         mapper, is_near = self._mapper(options), options.near is not None
         names = self._index.reference, all(source.has_names for source in sources)
-        sizes, source = (mapper.options.chunk_size, self._n_threads), sources[0]
-        progress, share = Progress(quiet=not is_shown), InputShare(source.paths)
-        progress.follow(share)
-        if is_shown:
-            object_cache.on_first_compile(progress)
+        sizes = mapper.options.chunk_size, self._n_threads
         if options.pairing:
             writer: results.RowWriter = results.PairRows(NEAR_PROPER_PAIR if is_near else PROPER_PAIR, *names)
             plan = spans.plan(PairedFiles(*((each.whole(),) for each in sources)), *sizes)
         else:
             writer = results.HitRows(NEAR_HIT if is_near else HIT, *names)
-            plan = source.plan(*sizes, options.policy.seed >= 0, share)
-        return writer, results.tables(writer, partial(map_reads, mapper, plan, writer), progress)
+            plan = sources[0].plan(*sizes, options.policy.seed >= 0)
+        return writer, results.tables(writer, partial(map_reads, mapper, plan, writer))
 
     def _mapper(self, options: MapOptions) -> Any:
         index, near = self._index, options.near

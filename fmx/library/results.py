@@ -1,6 +1,5 @@
 """Formats hits and matches as rows of Tables, where commands write records."""
 
-import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from typing import Any, NamedTuple
@@ -8,23 +7,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compiler.functions import compiled
-from ..errors import n_of
-from ..index.reference import Blocks, Reference, contig_of, is_reverse, place_of, position_of_key
+from ..index.reference import Blocks, Names, Reference, contig_of, is_reverse, place_of, position_of_key
 from ..input.mates import Mates
 from ..input.reads import ReadBatch
 from ..input.sets import n_changes
-from ..machines.progress import Progress
 from ..output.hits import BatchWriter
 from ..search.hits import Hits
 from ..search.pairs import PairHits
-from .table import NEAR_HIT, NEAR_PROPER_PAIR, Names, Table, make_table
+from .table import NEAR_HIT, NEAR_PROPER_PAIR, Table, make_table
 
 
 class RowPiece(NamedTuple):
     """``rows`` of a Table, and ``names`` of the queries, reads or pairs that begin among them, or None."""
 
     rows: np.ndarray
-    names: Names | None = None
+    names: Names | None
 
     @property
     def nbytes(self) -> int:
@@ -43,14 +40,17 @@ class RowWriter(BatchWriter):
         super().__init__()
         self.dtype, self.with_names, self._blocks = dtype, with_names, reference.blocks
         self.column, self.contigs = dtype.descr[0][0], Names.of(reference.names)
-        self.reads_files = (Names,) if with_names else ()  # mappers call split() if there are reads_files
 
-    def split(
-        self, batches: tuple[ReadBatch, ...], read: np.ndarray, number: np.ndarray
-    ) -> Iterator[RowPiece]:
-        """Yield the names of reads or pairs."""
+    def table(self, rows: Iterable[np.ndarray], names: Iterable[Any], first: int = 0) -> Table:
+        """Return rows as a Table; ``names``: Names of their first columns, numbered from ``first``."""
+        known = {"contig": self.contigs}
         if self.with_names:
-            yield RowPiece(np.empty(0, self.dtype), Names.of_batch(batches[0]))
+            known[self.column] = Names.joined(names, first)
+        return make_table(np.concatenate([np.empty(0, self.dtype), *map(np.asarray, rows)]), known)
+
+    def piece(self, rows: np.ndarray, batch: ReadBatch, first: int, last: int) -> RowPiece:
+        """Return a piece with the names of reads ``first`` to ``last`` of a batch."""
+        return RowPiece(rows, Names.of_batch(batch, first, last) if self.with_names else None)
 
 
 class HitRows(RowWriter):
@@ -66,7 +66,7 @@ class HitRows(RowWriter):
         rows["occurrences"] = np.repeat(hits.total, n_hits)
         if self.dtype == NEAR_HIT:
             rows["mismatches"] = n_changes(hits.changes[chosen])
-        return RowPiece(rows)
+        return self.piece(rows, batch, start, start + (0 if first_hit else n_hits.size))
 
 
 class PairRows(RowWriter):
@@ -89,7 +89,7 @@ class PairRows(RowWriter):
         rows["occurrences"] = np.repeat(proper.total, n_hits)
         if self.dtype == NEAR_PROPER_PAIR:
             rows["mismatches1"], rows["mismatches2"] = n_changes(proper.changes1), n_changes(proper.changes2)
-        return RowPiece(rows)
+        return self.piece(rows, mates[0], start, start + (0 if first else n_hits.size))
 
 
 class MatchRows(RowWriter):
@@ -105,11 +105,7 @@ class MatchRows(RowWriter):
         table["query_position"] = np.where(reverse, batch.length[query] - begin - matches.length, begin)
         table["query"], table["reverse"], table["length"] = query, reverse, matches.length
         table["contig"], table["position"] = places(self._blocks, matches.text)
-        if not self.with_names:
-            return RowPiece(table)
-        queries = slice((rows[0] + 1) >> 1, (rows[1] + 1) >> 1)
-        few = batch._replace(name_start=batch.name_start[queries], name_length=batch.name_length[queries])
-        return RowPiece(table, Names.of_batch(few))
+        return self.piece(table, batch, (rows[0] + 1) >> 1, (rows[1] + 1) >> 1)
 
 
 def places(blocks: Blocks, position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -121,38 +117,27 @@ def places(blocks: Blocks, position: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 @compiled
 def _fill_places(blocks: Blocks, position: np.ndarray, contig: np.ndarray, place: np.ndarray) -> None:
-    """Compute contig and place of each text position; all int64[n]."""
     for i in range(position.size):
         contig[i], place[i] = place_of(blocks, position[i])
 
 
-def tables(writer: RowWriter, run: Callable[..., Generator], progress: Progress) -> Iterator[Table]:
+def tables(writer: RowWriter, run: Callable[..., Generator]) -> Iterator[Table]:
     """Yield a Table for each Summary that ``run(write)`` yields, of the pieces written before it."""
     pieces: list[RowPiece] = []
-    first, n, n_rows, start = 0, 0, 0, time.monotonic()
+    first = n = 0
     with closing(run(pieces.append)) as summaries:
         for part in summaries:
             if seen := getattr(part, part.things):  # zero in later parts of a chunk
                 first, n = n, n + seen
-            rows = np.concatenate([np.empty(0, writer.dtype), *(piece.rows for piece in pieces)])
+            rows, names = [piece.rows for piece in pieces], [piece.names for piece in pieces]
             if not writer.is_absolute:
-                rows[writer.column] += first
-            names = {"contig": writer.contigs}
-            if writer.with_names:
-                parts = [piece.names for piece in pieces if piece.names is not None]
-                names[writer.column] = Names.joined(parts, first)
+                for each in rows:
+                    each[writer.column] += first
             pieces.clear()
-            n_rows += rows.size
-            rate = n / max(time.monotonic() - start, 1e-9)
-            progress.show(f"{n_of(n, 'read')}, {rate:,.0f} reads/s, {n_of(n_rows, 'hit')}")
-            yield make_table(rows, names)
+            yield writer.table(rows, names, first)
 
 
 def joined(writer: RowWriter, chunks: Iterable[Table]) -> Table:
     """Join the Tables of chunks, as made by ``tables``."""
     several = list(chunks)
-    rows = np.concatenate([np.empty(0, writer.dtype), *map(np.asarray, several)])
-    names = {"contig": writer.contigs}
-    if writer.with_names:
-        names[writer.column] = Names.joined([each.names[writer.column] for each in several])
-    return make_table(rows, names)
+    return writer.table(several, (each.names[writer.column] for each in several))

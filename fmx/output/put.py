@@ -10,16 +10,16 @@ import numpy as np
 from ..compiler.functions import by_type_or_this, inlined
 from ..compiler.primitives import at as element
 from ..compiler.primitives import copy_bytes, low_bits, trailing_zeros
-from ..index.reference import ContigNames, NameLines, names_of
+from ..index.reference import NameLines, Names
 from ..input.dna import COMPLEMENT, UPPER
 
 TAB, LINE, SPACE, PLUS, MINUS, STAR, DOT = b"\t\n +-*."
 DIGITS = 20  # bytes of the longest number: a uint64, or an int64 with its sign
 
 
-def make_names(names: ContigNames | Sequence[str]) -> NameLines:
-    """Return the names as arrays, from ContigNames or a list of str without newlines."""
-    return names.lines if isinstance(names, ContigNames) else names_of(as_bytes("\n".join([*names, ""])))
+def make_names(names: Sequence[str]) -> NameLines:
+    """Return names without newlines as arrays."""
+    return Names.of(names).lines
 
 
 def as_bytes(text: str) -> np.ndarray:

@@ -115,9 +115,9 @@ def test_references_with_too_many_places_for_pairs_are_refused(n, length, is_hel
 
 def test_names_of_contigs_are_read_as_a_list_is():
     names = ["a", "bc", "", "d"]
-    contig_names = reference.ContigNames(np.frombuffer("\n".join(names).encode(), np.uint8))
-    assert contig_names == names
-    assert [contig_names[i] for i in range(-4, 4)] == 2 * names
+    contig_names = reference.Names.of_lines(np.frombuffer("\n".join(names).encode(), np.uint8))
+    assert contig_names == names == reference.Names.of(names)
+    assert [contig_names[i] for i in range(4)] == names
     assert contig_names[-3:3] == names[-3:3]
     with pytest.raises(IndexError):
         contig_names[4]

@@ -7,7 +7,7 @@ import numpy as np
 
 import fmx
 
-index = fmx.open("genome.fmx", engine="auto")
+index = fmx.open("genome.fmx")
 with fmx.build(["a.fa", "b.fa"], Path("x.fmx")) as other:
     other.close()
 hits = index.search({"a": "ACGT"}, strands="forward", k=None)
@@ -24,7 +24,7 @@ assert_type(index.groups, list[str] | None)
 index.search(["ACGT"], strands="minus")  # type: ignore[arg-type]
 index.search_pairs("1.fq", "2.fq", orientation="rr")  # type: ignore[arg-type]
 index.mem("q.fa", unique="query")  # type: ignore[arg-type]
-fmx.open("genome.fmx", engine="gpu")  # type: ignore[arg-type]
+fmx.open("genome.fmx", method="zzz")  # type: ignore[arg-type]
 fmx.pairwise(["A"], engine="cuda_full")  # type: ignore[arg-type]
 fmx.build("a.fa", engine="both")  # type: ignore[arg-type]
 index.search(5)  # type: ignore[arg-type]

@@ -9,8 +9,7 @@ import workflow
 from output_of import bgzf, without_program
 from texts import numbered, random_letters
 
-import fmx
-from fmx.errors import DeviceError, UnsupportedError
+from fmx.errors import DeviceError
 from fmx.index import fm_index
 from fmx.machines import places
 from fmx.machines.progress import Progress
@@ -149,13 +148,3 @@ def test_matches_by_seeds_are_found_by_the_cores(index, home, monkeypatch, comma
         refused = command(*words, "--engine", "cuda", "--algorithm", "mummergpu")
         assert refused.code == 1
         assert "an index in parts is searched on the CPU only: leave out --engine" in refused.err
-
-
-def test_the_library_searches_on_the_cpu(home):
-    with pytest.raises(UnsupportedError, match="searched on the CPU only: leave out engine"):
-        fmx.open(home / "ref.fmx", engine="cuda")
-    with pytest.raises(ValueError, match="engine"):
-        fmx.open(home / "ref.fmx", engine="cuda_full")
-    reads = [UNIT[:40]]
-    with fmx.open(home / "ref.fmx", engine="auto") as index, fmx.open(home / "ref.fmx") as other:
-        assert index.search(reads).tolist() == other.search(reads).tolist() != []
