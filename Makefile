@@ -99,7 +99,9 @@ UNCOMPILED := output/test_put.py output/test_writer_protocol.py \
 	index/test_suffix_array.py::test_repeats_end_after_as_many_rounds_as_doublings[AC-1000] \
 	index/test_groups.py::test_groups_of_a_table_may_come_later \
 	mem/test_mem_sparse.py::test_the_command \
-	search/test_screen.py::test_a_pair_occurs_wherever_one_of_its_mates_does[None-near0]
+	search/test_screen.py::test_a_pair_occurs_wherever_one_of_its_mates_does[None-near0] \
+	search/test_near.py search/test_collapse.py search/test_stretches.py::test_a_pair_belongs_where_a_mate_does \
+	search/test_stretches.py::test_the_command_separates_reads_and_counts_them[0] sites
 coverage: $(DEV)
 	bash tests/install_peers.sh
 	rm -rf .pytest_cache/coverage && mkdir -p .pytest_cache/coverage
