@@ -209,7 +209,7 @@ def test_records_tell_strata_and_mismatches(reads, index_of, command, tmp_path):
 
 
 @pytest.mark.parametrize("policy", [["-k", 1], ["-k", 2], ["-k", 3, "--seed", 8], ["-a"]])
-def test_records_are_the_same_if_not_all_occurrences_are_counted(policy, reads, index_of, command):
+def test_records_are_the_same_if_not_all_occurrences_are_counted(policy, reads, index_of, command, folder):
     how = ["search", "-x", index_of(CONTIGS), reads, "--mismatches", 2, *policy]
     usual, few = command(*how), command(*how, "--nh", "reported")
     names = [record[0] for record in usual.records]
