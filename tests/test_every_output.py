@@ -76,7 +76,6 @@ CASES = {
                        {"--screen": "s.tsv", "--al": "{target}.fq"}),
     "pairs by group": (["search", *X, *MATES, "--min-match", "20", "--counts-by", "group"], None,
                        {"--screen": "s.tsv", "--al": "{target}.fq.gz", **REPORTS}),
-    "samples together": (["search", *X, "--samples", "sheet.tsv"], "out.sam", COUNTS),
     "located": (["locate", *X, "p.fa", "--absent"], "out.tsv", {}),
     "located bed": (["locate", *X, "p.fa", "--mismatches", "1"], "out.bed", {}),
     "located sam": (["locate", *SEVERAL, "p.fa"], "out.sam", {}),
@@ -132,7 +131,6 @@ def home(tmp_path_factory):
     (folder / "whole2.fq.gz").write_bytes(gzip.compress(cases.fastq(mates)))
     patterns = [(f"p{i}", letters[i % 9 : 30]) for i, (_, letters) in enumerate(reads(90))]
     (folder / "p.fa").write_bytes(cases.fasta(patterns))
-    (folder / "sheet.tsv").write_text("sample\treads\nA\tr.fq\nB\tr.fq.gz\n")
     genes = [(f"g{i}", CONTIGS[0][1][i : i + 60]) for i in range(0, 600, 10)]
     (folder / "genes.fa").write_bytes(cases.fasta(genes))
     (folder / "few.fa").write_bytes(cases.fasta(genes[3:20]))

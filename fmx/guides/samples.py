@@ -16,19 +16,16 @@ COLUMNS = {
     "sample": ("sample", "samplename", "sampleid", "name", "label", "id"),
     "reads": ("reads", "reads1", "fastq", "fastq1", "fastqpath", "file", "path", "read1", "r1"),
     "mates": ("reads2", "mates", "fastq2", "read2", "r2"),
-    "group": ("readgroup", "rg"),
 }
 
 
 @dataclass(frozen=True)
 class Sample:
-    """A sample: its ``name`` and files, one per lane: reads or mates 1 (``first``), and as many of mates 2.
-    ``groups``: the read group of each of the first files from a sample sheet, or ""."""
+    """A sample: its ``name`` and files, one per lane: reads or mates 1 (``first``), and as many mates 2."""
 
     name: str
     first: tuple = field(metadata=PLACE)
     second: tuple = field(default=(), metadata=PLACE)
-    groups: tuple = ()
 
     @property
     def paths(self) -> tuple:
@@ -82,7 +79,7 @@ def _files(text: str) -> tuple:
 
 
 def read_sheet(path: str) -> list:
-    """Return the Samples of a table with the columns sample, reads, reads2 (for mates) and read_group.
+    """Return the Samples of a table with the columns sample, reads and reads2 (for mates).
 
     A sample has a line for each of its files; paths are relative to the current folder.  Raises InputError.
     """
@@ -92,17 +89,15 @@ def read_sheet(path: str) -> list:
         raise InputError(path, "line 1", "a sample sheet needs a header with columns sample and reads")
     samples: dict = {}
     for number, cells in rows[1:]:
-        name, first, second, group = (cells[columns[x]] if x in columns else "" for x in COLUMNS)
+        name, first, second = (cells[columns[x]] if x in columns else "" for x in COLUMNS)
         if not name or not first:
             raise InputError(path, f"line {number}", "sample without a name or a file of reads")
         files = samples.setdefault(name, Sample(name, ()))
-        more = Sample(name, _files(first), _files(second) if second else (), len(_files(first)) * (group,))
+        more = Sample(name, _files(first), _files(second) if second else ())
         for file in more.paths:
             if file != STANDARD and not os.path.exists(file):
                 raise InputError(path, f"line {number}", f"{file}: {os.strerror(errno.ENOENT)}")
-        samples[name] = Sample(
-            name, files.first + more.first, files.second + more.second, files.groups + more.groups
-        )
+        samples[name] = Sample(name, files.first + more.first, files.second + more.second)
         if samples[name].second and len(samples[name].second) != len(samples[name].first):
             raise InputError(
                 path, f"line {number}", f"{name} has a file with first mates but none with second mates"

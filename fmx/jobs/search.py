@@ -3,7 +3,7 @@
 reads -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> SAM, BAM ...   (search/mapper.py)
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from .._version import __version__
 from ..compiler import object_cache
 from ..index.reference import Reference, groups_of
-from ..input import InputRange, InputShare, PairedFiles, ReadFiles, ReadPath, chosen_records, paths_of
+from ..input import InputRange, InputShare, PairedFiles, ReadFiles, chosen_records, paths_of
 from ..input.chunks import literal_fasta
 from ..input.dna import is_ambiguous
 from ..input.streams import STANDARD
@@ -19,7 +19,6 @@ from ..machines.places import is_large
 from ..machines.progress import Measurement, TimedFile
 from ..output import PLAIN, module_of
 from ..output.formats import sam
-from ..output.hits import join_writers
 from ..output.run import Run
 from ..output.search_output import SearchOutput
 from ..report import command_line
@@ -40,12 +39,11 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class ReadInput:
     """Files of reads: single reads or mates 1 (``first``) and mates 2; ``fasta``: reference of CRAM files;
-    ``sample``: its name, if there are several; ``literal``: sequences instead of files."""
+    ``literal``: sequences instead of files."""
 
     first: tuple[str, ...] = field(default=(), metadata=PLACE)
     second: tuple[str, ...] = field(default=(), metadata=PLACE)
     fasta: str | None = field(default=None, metadata=PLACE)
-    sample: str = ""
     literal: tuple[str, ...] = ()
     tags: str = "RG"
 
@@ -71,25 +69,14 @@ class ReadInput:
 
 
 def make_writer(
-    reference: Reference, output: SearchOutput, for_mates: bool = False, paths: Sequence[ReadPath] = ()
+    reference: Reference, output: SearchOutput, for_mates: bool = False
 ) -> "tuple[BatchWriter, bytes]":
-    """(writer, bytes before the first record); ``for_mates``: for pairs; ``paths``: of all reads, if they
-    have several read groups."""
-    groups = output.groups
-    header = partial(sam.header, reference, __version__, command_line(), groups.lines)
-
-    def make(name: str) -> "tuple[BatchWriter, bytes]":
-        of_group = replace(output, groups=replace(groups, name=name))
-        writer, head = module_of(output.kind).open_hits(reference, of_group, header)
-        writer.prepare(output.mismatches, for_mates)
-        writer.reads_files = tuple(output.reads_files.values())
-        return writer, head
-
-    if not groups.of_files:
-        return make(groups.name)
-    writers = {name: make(name) for name in dict.fromkeys(groups.of_files)}
-    of_path = {path: writers[name][0] for path, name in zip(paths, groups.of_files, strict=True)}
-    return join_writers(of_path), writers[groups.of_files[0]][1]
+    """(writer, bytes before the first record); ``for_mates``: for pairs."""
+    header = partial(sam.header, reference, __version__, command_line(), output.groups.lines)
+    writer, head = module_of(output.kind).open_hits(reference, output, header)
+    writer.prepare(output.mismatches, for_mates)
+    writer.reads_files = tuple(output.reads_files.values())
+    return writer, head
 
 
 @dataclass(frozen=True)
@@ -138,8 +125,6 @@ class SearchJob(Job):
 
             groups_of(fm_index)
             options = replace(options, chunk_size=chunk_size(fm_index.reference, options.chunk_size))
-        if self.reads.sample:
-            progress.say(f"sample {self.reads.sample}: writing {output.path}")
         object_cache.on_first_compile(progress)
         reference, tally, screen, demultiplexer = fm_index.reference, None, None, None
         measurement = Measurement(output.report) if output.report else None
@@ -158,7 +143,7 @@ class SearchJob(Job):
             screen = Screen(owners_of(grouped, by_group=True)) if screens else None
         options = replace(options, counts_lengths=bool(measurement))
         files = paths_of(self.reads.sources(options.pairing is not None))
-        writer, head = make_writer(reference, output, bool(options.pairing and output.path), files)
+        writer, head = make_writer(reference, output, bool(options.pairing and output.path))
         is_much = device.engine == "auto" and options.first is None and is_large(files, context.run.n_shards)
         clock = measurement.clock if measurement else None
         hooks = Hooks(tally, screen, clock, progress.say, demultiplexer)

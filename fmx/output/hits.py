@@ -1,8 +1,8 @@
 """The writers of hits: records of reads and of pairs in any format, or nothing."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,12 +37,11 @@ class BatchWriter:
     GPU can make as well.  ``is_sam``: reads must follow SAM's rules; ``on_gpu``: whether there is
     ``made_on_gpu``; ``reads_files``: those for unchanged reads (files.py); ``comments``: whether
     reads have SAM tags to be copied; ``refusals``: why GPUs do not compress the records, although they
-    should, as sentences; ``of_files``: the writers of reads by path, if they differ.
+    should, as sentences.
     """
 
     on_gpu = comments = False
     reads_files: tuple = ()
-    of_files: Mapping[Any, Self] = {}
 
     def __init__(self, is_sam: bool = False) -> None:
         self.is_sam, self.buffers = is_sam, Buffers()
@@ -61,10 +60,6 @@ class BatchWriter:
 
         return split(self.reads_files, batches, read, number)
 
-    def of(self, span: Any) -> Self:
-        """Return the writer for the reads of a span."""
-        return self.of_files.get(span.path, self) if self.of_files else self
-
     def written(self, piece: Any) -> None:
         """Release a piece that has been written."""
         self.buffers.release(piece)
@@ -77,14 +72,6 @@ class BatchWriter:
 def open_hits(reference: object, output: object, sam_header: object) -> tuple[BatchWriter, bytes]:
     """Return a writer of nothing, for runs that only count or separate reads, and no bytes."""
     return BatchWriter(), b""
-
-
-def join_writers(writers: Mapping[Any, BatchWriter]) -> BatchWriter:
-    """Return a writer for reads of several files, from the writers by path, which then share buffers."""
-    first = next(iter(writers.values()))
-    for writer in writers.values():
-        writer.of_files, writer.buffers, writer.refusals = writers, first.buffers, first.refusals
-    return first
 
 
 class HitWriter(BatchWriter):

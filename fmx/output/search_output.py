@@ -11,13 +11,11 @@ from .records import EVERY
 @dataclass(frozen=True)
 class ReadGroups:
     """``lines`` of the SAM header, and the ``name`` (ID) for all reads; ``longest``: longest ID that header
-    lines of reads may name, or 0; ``of_files``: the IDs for all files of reads, in order, if there are
-    several."""
+    lines of reads may name, or 0."""
 
     lines: str = ""
     name: str = ""
     longest: int = 0
-    of_files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

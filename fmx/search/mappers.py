@@ -118,7 +118,7 @@ def map_reads(
     """
 
     def work(emit: Callable[..., Any], span: "Chunk | PairSpan | Span") -> Summary:
-        return mapper.map(span, writer.of(span), emit)
+        return mapper.map(span, writer, emit)
 
     return run_ordered(source, [work] * mapper.options.n_threads, write)
 
@@ -151,7 +151,7 @@ def compile_all(mapper: Mapper, writer: Any, any_length: bool = True) -> None:
     letters = WARM_UP_READ if any_length else b"N"
     record = b"@r\n%s\n+\n%s\n" % (letters, len(letters) * b"I")
     for span in spans.plan(PairedFiles((2 * record,)) if mapper.options.pairing else [record]):
-        mapper.map(span, writer.of(span), writer.written)
+        mapper.map(span, writer, writer.written)
     for counter in (mapper.hooks.tally, mapper.hooks.screen):
         if counter:
             counter.clear()

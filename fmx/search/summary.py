@@ -119,13 +119,13 @@ class Summary(Sums):
         if length > contig:
             return (
                 f"reads have {length:.0f} bases on average, but most contigs are no longer than {contig:.0f}"
-                ": use --start N --length M to search only the part of each read that can match"
+                ": use --trim5 N --length M to search only the part of each read that can match"
             )
         if self.hopeless > self.reads / 2:
             if wording.trims:
                 return (
                     "most reads cannot be searched after trimming: check the file, --trim5, --trim3, "
-                    "--start, --length and --min-length"
+                    "--length and --min-length"
                 )
             return "most reads cannot be searched: check the file; trim ends of N with --trim5 and --trim3"
         if wording.strands != FORWARD | REVERSE:

@@ -147,7 +147,7 @@ def said(result) -> str:
 
 
 MESSAGES = [
-    ("search", "missing argument READS; see 'fmx search --help'"),
+    ("search", "no reads: give READS, or -1 and -2"),
     ("search -k 0 r.fq", "-k: must be 1 or more, not 0"),
     ("search r.fq -k", "option '-k' requires an argument"),
     ("search r.fq --thread 4", "no option --thread in 'fmx search': did you mean --threads?"),
@@ -159,7 +159,6 @@ MESSAGES = [
     ("--threads 2", "no option --threads in 'fmx'; see 'fmx --help'"),
     ("-v", "no option -v in 'fmx'; see 'fmx --help'"),
     ("search -p 2 r.fq", "no option -p in 'fmx search': did you mean --threads?"),
-    ("search ACGTTT", "no file ACGTTT; to search for a sequence, use 'fmx locate -p ACGTTT'"),
     ("mem -maxmatch r.fq", "no option -m in 'fmx mem': did you mean --maxmatch?"),
     ("locate -p 4 r.fq", "-p 4: a pattern is a DNA sequence; threads are -t 4"),
     ("mem -l 20 r.fq -l 30", "'-l' is given more than once"),
@@ -173,10 +172,9 @@ MESSAGES = [
     ("search --strata r.fq", "--strata needs --mismatches 1 or 2"),
     ("search --max-memory 5G -x a -x b r.fq",
      "--max-memory works with one index only: give one -x, or leave out --max-memory"),
-    ("search -2 a", "-2 is given without -1: name the files of first mates with -1"),
     ("search -1 a,b -2 c",
      "-1 has 2 files but -2 has 1: give one file with second mates for each file with first mates"),
-    ("search --interleaved -1 a", "--interleaved means that READS hold both mates: leave out -1 and -2"),
+    ("search --interleaved -1 a -2 b", "--interleaved means that READS hold both mates: leave out -1 and -2"),
     ("index -", "a reference from standard input needs -o NAME.fmx"),
     ("index r.fq ref", "no file ref; to give the index this name, use -o ref"),
     ("index a.fa b.fa", "several references need -o NAME.fmx"),
@@ -217,7 +215,6 @@ MESSAGES = [
     ("count -l l.csv r.fq --shard 1/2", "--shard needs -o FOLDER, the folder that 'fmx merge' reads"),
     ("count -l l.csv r.fq --shard 1/2 -o x --scheduler a:1",
      "give only one of --shard and --scheduler: a cluster run makes its own shards"),
-    ("search --start 2 --trim5 1 r.fq", "give only one of --start and --trim5"),
 ]  # fmt: skip
 ENDS = [  # options for GPUs, and sizes
     ("pairwise r.fa --gpus 2 --engine cpu", "use --engine cuda or auto, or omit --gpus"),

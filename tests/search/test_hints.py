@@ -11,7 +11,7 @@ LETTERS = GENOME[0][1]
 INSIDE = [LETTERS[i * 30 :][:40] for i in range(120)]
 STRANGE = [random_letters(40, f"strange {i}") for i in range(120)]
 CASES = {
-    "reads have 26 bases on average, but most contigs are no longer than 20: use --start N --len":
+    "reads have 26 bases on average, but most contigs are no longer than 20: use --trim5 N --len":
         (GUIDES, [f"ACC{guide}GTT" for _, guide in GUIDES * 2], []),
     "most reads cannot be searched": (GENOME, [read[:20] + "N" * 9 for read in INSIDE], []),
     "most reads cannot be searched after trimming: check the file, --trim5": 
@@ -57,7 +57,7 @@ def test_a_hint_says_what_may_be_the_matter(hint, said):
 
 def test_what_a_hint_says_helps(said):
     contigs, reads, _ = CASES[next(iter(CASES))]
-    line = said(contigs, reads, "--start", "4", "--length", "20")[-1]
+    line = said(contigs, reads, "--trim5", "3", "--length", "20")[-1]
     assert line.startswith("fmx: 120 reads: 120 mapped")
 
 

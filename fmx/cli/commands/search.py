@@ -2,7 +2,6 @@
 
 import os
 import re
-from itertools import chain
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -28,82 +27,37 @@ MOST = 500  # bases in the insert of a proper pair
 _ORIENTATIONS = {"fr": "towards each other", "rf": "away from each other", "ff": "in the same direction"}
 # Parameters under these headings concern hits, which --min-match does not write, but for some.
 _OF_HITS, _OF_READS = ("Hits", "Pairs", "Output"), ("stretch", "forward_only", "reverse_only", "reference")
-PLACE = "{sample}"  # in the name of an output: replaced by the sample's name
 
 
-def _split(context: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the files from comma-separated lists, in order."""
-    files = tuple(name for value in values for name in value.split(","))
-    if "" in files:
-        raise click.BadParameter("empty file name in a comma-separated list", param=param)
-    return files
-
-
-def _need_reads(context: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """Check that READS are given, unless -1 and -2 or --samples are."""
-    mates = context.params["mates1"], context.params["mates2"]
-    if values and mates[0] and not mates[1]:
-        raise click.UsageError(f"-1 is given without -2: did you mean -2 {values[0]}?")
-    if values and any(mates):
-        raise click.UsageError(
-            f"{values[0]} cannot be combined with -1 and -2: map single reads in a separate run, "
-            "or give several files of mates as -1 A,B -2 C,D"
-        )
-    if context.params["samples"] and (values or any(mates)):
-        raise click.UsageError("give only one of READS, -1 with -2, and --samples")
-    if not values and not any(mates) and not context.params["samples"]:
-        raise click.MissingParameter(param=param, ctx=context)
-    for name in values:
-        if set(name.upper()) <= set("ACGTUN") and not os.path.lexists(name):
-            raise click.UsageError(f"no file {name}; to search for a sequence, use 'fmx locate -p {name}'")
-    return values
-
-
-def _check_reference(context: click.Context, param: click.Parameter, path: str | None) -> str | None:
+def _check_reference(path: str) -> None:
     """Raise InputError for a file that samtools cannot use as the FASTA of --reference."""
-    name, begin = f"--reference {path}", bytearray(1 << 12)
-    if not path or os.path.isdir(path) or not os.path.exists(path):
-        return path  # reported with the other inputs
-    if not os.path.isfile(path):
-        raise InputError(name, "", "samtools cannot read a FASTA from a pipe: give a file")
+    from ...align.sequences import check_begin
     from ...codecs import kind_of
     from ...codecs.bgzf import LONGEST, block_length
-    from ...input.chunks import IS_BAM, no_fasta
-    from ...input.streams import Source
+    from ...input.chunks import look_at
 
-    with Source(path) as source, open(path, "rb") as file:
+    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
+        raise InputError(path, "", "samtools cannot read a FASTA from a pipe: give a file")
+    look_at(path, check_begin)
+    with open(path, "rb") as file:
         head = file.read(LONGEST)
-        kind = kind_of(head)
-        if kind and not block_length(head):
-            what = f"samtools cannot use a FASTA compressed with {kind.name}"
-            raise InputError(name, "", f"{what}: decompress it, or compress it with bgzip")
-        if source.alignments:
-            raise InputError(name, "", IS_BAM)
-        begin = begin[: source.readinto(begin)].lstrip()
-    if not begin:
-        raise InputError(name, "", "the file is empty; expected FASTA")
-    if begin[0] != ord(">"):
-        raise InputError(name, "line 1", no_fasta(begin[0]))
-    return path
+    if (kind := kind_of(head)) and not block_length(head):
+        what = f"samtools cannot use a FASTA compressed with {kind.name}"
+        raise InputError(path, "", f"{what}: decompress it, or compress it with bgzip")
 
 
 @options.command
-@click.argument("reads", nargs=-1, callback=_need_reads)
+@click.argument("reads", nargs=-1)
 @options.indexes
 @options.group(
     "Reads",
-    click.option("-1", "mates1", metavar="FILES", multiple=True, callback=_split, is_eager=True,
+    click.option("-1", "mates1", metavar="FILES", multiple=True,
                  help="Files with first mates, comma-separated."),
-    click.option("-2", "mates2", metavar="FILES", multiple=True, callback=_split, is_eager=True,
+    click.option("-2", "mates2", metavar="FILES", multiple=True,
                  help="Files with second mates, comma-separated."),
     click.option("--interleaved", is_flag=True, help="READS alternate between mate 1 and mate 2."),
-    click.option("--samples", type=options.FILE, is_eager=True,
-                 help="Sample sheet instead of READS: a table with columns sample and reads, and if needed "
-                 "reads2 (for pairs) and read_group. With -o {sample}.bam each sample has its own output."),
     click.option("--trim5", type=_BASES, help="Remove N bases from the start of each read."),
     click.option("--trim3", type=_BASES, help="Remove N bases from the end of each read."),
-    click.option("--start", type=options.number(1, 2**31),
-                 help="Start at base N of each read, counted from 1 (the same as --trim5 N-1)."),
     click.option("--length", type=options.number(1, 2**31), help="Keep at most N bases of each read."),
     click.option("--min-length", type=_BASES,
                  help="Treat reads shorter than N bases after trimming as unmapped."),
@@ -147,7 +101,7 @@ def _check_reference(context: click.Context, param: click.Parameter, path: str |
     options.output,
     options.output_format(kinds_of("search"), "sam"),
     click.option("--sort", is_flag=True, help="Sort BAM or CRAM by position and index it."),
-    click.option("--reference", type=click.Path(), metavar="FASTA", callback=_check_reference,
+    click.option("--reference", type=click.Path(), metavar="FASTA",
                  help="Reference for writing or reading CRAM."),
     click.option("--no-unmapped", is_flag=True, help="Do not write unmapped reads."),
     options.rare(
@@ -200,33 +154,39 @@ def command(args: SimpleNamespace) -> None:
     fmx search -x ref.fmx -1 mates_1.fq.gz -2 mates_2.fq.gz --sort -o pairs.bam
     fmx search -x host.fmx --min-match 31 reads.fq.gz --un clean.fq.gz
     """
-    files = (*args.reads, *args.mates1, *args.mates2)
+    lists = args.mates1, args.mates2  # each of comma-separated names
+    mates1, mates2 = (tuple(filter(None, ",".join(names).split(","))) for names in lists)
+    first, second = mates1 or args.reads, mates2
     is_plain = not (args.mismatches or args.collapse or args.shard or args.comments) and args.first is None
-    if args.engine == "auto" and is_plain and is_large(files):
+    if args.engine == "auto" and is_plain and is_large((*first, *second)):
         wake(args.device or 0)
     if args.mismatches:
         keep_freed()  # each thread needs large arrays for words again and again
     options.refuse(
+        (not (first or second), "no reads: give READS, or -1 and -2"),
+        (args.reads and (mates1 or mates2),
+         "READS cannot be combined with -1 and -2: map single reads in a separate run, or give several files "
+         "of mates as -1 A,B -2 C,D"),
+        (len(mates1) != len(mates2), f"-1 has {n_of(len(mates1), 'file')} but -2 has {len(mates2)}: give one "
+         "file with second mates for each file with first mates"),
         (args.report_all and args.limit != 1, "give only one of -a and -k"),
-        (args.start and args.trim5, "give only one of --start and --trim5"),
         (args.strata and not args.mismatches, "--strata needs --mismatches 1 or 2"),
-    )
+    )  # fmt: skip
     from ...input.chunks import repeated
     from ...machines.progress import Progress
     from ..dispatch import run_jobs
 
-    jobs = _jobs_of_sheet(args) if args.samples else [_job_of(args, args.mates1 or args.reads, args.mates2)]
-    run_jobs(args, jobs, args.samples, args.reference)
-    for job in jobs:
-        if warning := repeated(job.reads.first, "mapped"):
-            Progress(args.quiet, warns=True).warn(warning)
+    job = _job_of(args, first, second)
+    if args.reference:
+        _check_reference(args.reference)
+    run_jobs(args, [job], args.reference)
+    if warning := repeated(first, "mapped"):
+        Progress(args.quiet, warns=True).warn(warning)
 
 
-def _job_of(
-    args: SimpleNamespace, first: tuple, second: tuple, groups: "ReadGroups | None" = None, sample: str = ""
-) -> "SearchJob":
-    """Return the job for files of reads, or of mates; ``groups``: None to take --rg or those of the files."""
-    pairing = _pairing_of(args, bool(second))
+def _job_of(args: SimpleNamespace, first: tuple, second: tuple) -> "SearchJob":
+    """Return the job for files of reads, or of mates.  Raises UsageError."""
+    pairing = _pairing_of(args, first, second)
     from ...input.reads import WHOLE, Trim
     from ...jobs.search import ReadInput, SearchJob
     from ...output.files import TARGET, ReadsOutput
@@ -235,7 +195,7 @@ def _job_of(
     from ...search.hits import ALL, Near, SelectionPolicy
     from ...search.mapping import MapOptions
 
-    groups = groups or _read_groups(args.rg, () if args.collapse else (*first, *second))
+    groups = _read_groups(args.rg, () if args.collapse else (*first, *second))
     kind = options.format_of(args.kind, args.output, kinds_of("search"), "sam")
     hits, kind, screen = _hits_and_screen(args, kind)
     by_group, is_by_target = args.counts_by == "group", TARGET in (args.al or "")
@@ -259,8 +219,7 @@ def _job_of(
     counts_all = bool(args.report_all or args.at_most or args.counts or screen or args.reports or pairing)
     counts_all |= args.nh == "total" or kind not in ("sam", "bam", "cram")
     near = Near(args.mismatches, strata=args.strata, counts_all=counts_all) if args.mismatches else None
-    begin, length = args.start - 1 if args.start else args.trim5 or 0, args.length or WHOLE.most
-    trim = Trim(begin, args.trim3 or 0, length)
+    trim = Trim(args.trim5 or 0, args.trim3 or 0, args.length or WHOLE.most)
     mapping = MapOptions(
         policy,
         options.strands_of(args),
@@ -290,33 +249,28 @@ def _job_of(
         args.mismatches,
         by_group=by_group or bool(screen and not args.counts),
     )
-    reads = ReadInput(first, second, args.reference, sample, tags="*" if args.comments else "RG")
+    reads = ReadInput(first, second, args.reference, tags="*" if args.comments else "RG")
     return SearchJob(index, reads, mapping, output)
 
 
-def _pairing_of(args: SimpleNamespace, has_mates: bool) -> "Pairing | None":
-    """Return the Pairing if reads are pairs, else None; ``has_mates``: in two files.  Raises UsageError."""
+def _pairing_of(args: SimpleNamespace, first: tuple, second: tuple) -> "Pairing | None":
+    """Return the Pairing if reads are pairs, else None.  Raises UsageError."""
     orientations = [name for name in _ORIENTATIONS if vars(args)[name]]
-    if not (has_mates or args.mates1 or args.mates2 or args.interleaved):
+    if not (second or args.interleaved):
         insert = {"max-insert": args.most, "min-insert": args.least}
         for name in (*orientations, *(name for name, bases in insert.items() if bases is not None)):
             raise click.UsageError(f"--{name} needs pairs: give them as -1 and -2, or with --interleaved")
         return None
     least, most = args.least or 0, MOST if args.most is None else args.most
-    n_first, n_second = len(args.mates1), len(args.mates2)
-    columns = "the mates columns" if args.samples else "-1 and -2"
     options.refuse(
         (orientations[1:], f"give only one of --{' and --'.join(orientations[:2])}"),
         (least > most, f"--min-insert {least} is more than --max-insert {most}"),
-        (args.interleaved and (has_mates or n_first or n_second),
-         f"--interleaved means that READS hold both mates: leave out {columns}"),
-        (n_second and not n_first, "-2 is given without -1: name the files of first mates with -1"),
-        (n_first and not n_second, "-1 is given without -2: name the files of second mates with -2"),
-        (n_first != n_second, f"-1 has {n_of(n_first, 'file')} but -2 has {n_second}: give one file with "
-         "second mates for each file with first mates"),
+        (args.interleaved and second,
+         "--interleaved means that READS hold both mates: leave out -1 and -2"),
         (args.collapse, "--collapse works on single reads only, not on pairs"),
     )  # fmt: skip
-    options.refuse_same_mates(args.mates1, args.mates2, "; if it holds both mates, use --interleaved")
+    if second:
+        options.refuse_same_mates(first, second, "; if it holds both mates, use --interleaved")
     from ...search.mapping import Pairing
 
     return Pairing((*orientations, "fr")[0], least, most, args.interleaved)
@@ -351,10 +305,15 @@ def _read_groups(text: str | None, paths: tuple) -> "ReadGroups":
     from ...output.search_output import ReadGroups
 
     if text is not None:
-        try:
-            return ReadGroups(*_named_group(text))
-        except ValueError as error:
-            raise click.BadParameter(str(error), param_hint="--rg") from error
+        line = text.replace("\\t", "\t")
+        start, *fields = line.split("\t")
+        values = {field[:2]: field[3:] for field in fields}
+        is_sam = all(re.fullmatch("[A-Za-z][A-Za-z0-9]:[ -~]+|DS:.+", field) for field in fields)
+        is_once = len(values) == len(fields) and text.replace("\t", "").isprintable()
+        if start != "@RG" or not (is_sam and is_once) or not re.fullmatch("[^ ]+", values.get("ID", "")):
+            what = r"must look like '@RG\tID:name\tSM:sample': each tag once, printable, no space in the ID"
+            raise click.BadParameter(what, param_hint="--rg")
+        return ReadGroups(line, values["ID"])
     lines: dict = {}
     for path in filter(os.path.isfile, paths):
         with Source(path) as source:
@@ -366,81 +325,3 @@ def _read_groups(text: str | None, paths: tuple) -> "ReadGroups":
                     f"{path}: read group {name} differs from that of another file: give --rg for all reads"
                 )
     return ReadGroups("\n".join(lines.values()), longest=max(map(len, lines), default=0))
-
-
-def _named_group(text: str) -> tuple[str, str]:
-    """Return (@RG line, its ID) from the value of --rg.  Raises ValueError if SAM does not allow it."""
-    line = text.replace("\\t", "\t")
-    start, *fields = line.split("\t")
-    tags = [field[:2] for field in fields]
-    values = {field[:2]: field[3:] for field in fields}
-    if start != "@RG" or not values.get("ID"):
-        raise ValueError(r"must look like '@RG\tID:name\tSM:sample'")
-    for field in fields:
-        described = field.startswith("DS:") and field.isprintable()  # DS may contain UTF-8
-        if not re.fullmatch("[A-Za-z][A-Za-z0-9]:[ -~]+", field) and not described:
-            raise ValueError(f"'{field}' is not a tag of two characters, a colon and printable ASCII")
-        if tags.count(field[:2]) > 1:
-            raise ValueError(f"{field[:2]} is given twice")
-    if " " in values["ID"]:
-        raise ValueError("the ID contains a space")
-    return line, values["ID"]
-
-
-def _jobs_of_sheet(args: SimpleNamespace) -> "list[SearchJob]":
-    """Return one job per sample of a sheet, or one for all if no name of an output contains {sample}."""
-    from ...guides.samples import read_sheet
-    from ...output.search_output import ReadGroups
-
-    samples = read_sheet(args.samples)
-    if args.rg is not None:
-        raise click.UsageError("--rg cannot be combined with --samples: use the sheet's column read_group")
-    groups: dict[str, tuple[str, str]] = {}  # of each file: the @RG line, and its ID
-    lines: dict[str, str] = {}
-    for sample in samples:
-        for path, group in zip(sample.paths, sample.groups * (2 if sample.second else 1), strict=True):
-            where = f"sample {sample.name}"
-            if path == "-":
-                raise InputError(args.samples, where, "-: standard input cannot be used in a sample sheet")
-            if path in groups:
-                raise InputError(args.samples, "", f"{path} is listed twice")
-            try:
-                line, name = _named_group(group or f"@RG\tID:{sample.name}\tSM:{sample.name}")
-            except ValueError as error:
-                raise InputError(args.samples, where, f"read_group: {error}") from error
-            if lines.setdefault(name, line) != line:
-                what = f"read group {name} is listed twice, with different fields"
-                raise InputError(args.samples, "", what)
-            groups[path] = line, name
-
-    def job(args: SimpleNamespace, first: tuple, second: tuple, sample: str = "") -> "SearchJob":
-        names = tuple(groups[path][1] for path in (*first, *second))
-        lines = dict.fromkeys(groups[path][0] for path in (*first, *second))
-        if args.collapse and lines.keys() - {next(iter(lines))} and sample:
-            raise click.UsageError(f"--collapse: sample {sample} has several read groups; give it one")
-        read_groups = ReadGroups("\n".join(lines), names[0], of_files=names if len(lines) > 1 else ())
-        return _job_of(args, first, second, read_groups, sample)
-
-    first, second = (
-        tuple(chain(*files)) for files in zip(*((x.first, x.second) for x in samples), strict=True)
-    )
-    whole = job(args, first, second)
-    places = {option: path for option, path in whole.output.places.items() if path}
-    if not any(PLACE in path for path in places.values()):
-        if args.collapse:
-            raise click.UsageError(
-                f"--collapse needs one output per sample: put {PLACE} into the names of the outputs"
-            )
-        return [whole]
-    for option in (option for option, path in places.items() if PLACE not in path):
-        raise click.UsageError(f"{option} would be overwritten by each sample: put {PLACE} into its name")
-    for name in (sample.name for sample in samples if "/" in sample.name):
-        raise click.UsageError(f"sample {name}: the name contains '/' and cannot be part of a file name")
-
-    jobs, outputs = [], ("output", "counts", "screen", "al", "un")
-    for one in samples:
-        paths = {each: (vars(args)[each] or "").replace(PLACE, one.name) or None for each in outputs}
-        reports = tuple(path.replace(PLACE, one.name) for path in args.reports)
-        of_sample = SimpleNamespace(**{**vars(args), **paths, "reports": reports})
-        jobs.append(job(of_sample, one.first, one.second, one.name))
-    return jobs
