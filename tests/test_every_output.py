@@ -27,6 +27,7 @@ from fmx.report import kind_of as kind_of_report
 X = ["-x", "all.fmx"]
 SEVERAL = ["-x", "one.fmx", "-x", "two.fmx"]
 GUIDES = ["-l", "guides.csv", "--anywhere"]
+FEW = ["-l", "few.csv", "--anywhere"]
 SITES = ["-l", "guides.csv", "--pam", "NNG"]
 TOLD = {"--counts": "c.tsv", "--screen": "s.tsv", "--al": "al.gz", "--un": "un.txt"}
 REPORTS, COUNTS = {"--report": "r.json"}, {"--counts": "c.tsv"}
@@ -102,9 +103,9 @@ CASES = {
               {"--summary": "s.tsv", **REPORTS}),
     "sites bed": (["offtargets", *SITES, "all.fmx", "-m", "2"], "out.bed", {"--summary": "s.tsv", **HTML}),
     "sites parquet": (["offtargets", *SITES, "all.fa", "--mismatches", "1"], "out.parquet", {}),
-    "count by guide": (["count", *GUIDES, "r.fq,r.fq.gz", "whole.fq.gz", "--mismatches", "1"], "out.tsv",
+    "count by guide": (["count", *FEW, "r.fq,r.fq.gz", "whole.fq.gz", "--mismatches", "1"], "out.tsv",
                        {"--al": "{target}.fq.gz", "--un": "un.fq"}),
-    "count mates by guide": (["count", *GUIDES, *MATES], "out.tsv", {"--al": "{target}.fq", "--un": "un.gz"}),
+    "count mates by guide": (["count", *FEW, *MATES], "out.tsv", {"--al": "{target}.fq", "--un": "un.gz"}),
     "pairwise": (["pairwise", "genes.fa", "--id", "0.3", "--cigar"], "out.tsv", {}),
     "pairwise paf": (["pairwise", "genes.fa", "few.fa"], "out.paf", {}),
     "scores": (["pairwise", "genes.fa", "--matrix", "score"], "out.npz", {}),
@@ -135,8 +136,8 @@ def home(tmp_path_factory):
     (folder / "genes.fa").write_bytes(cases.fasta(genes))
     (folder / "few.fa").write_bytes(cases.fasta(genes[3:20]))
     text = "".join(letters for _, letters in CONTIGS)
-    for name, begin in (("guides", 0), ("guides2", 7)):
-        rows = [f"s{i},{text[i : i + 20]},g{i}\n" for i in range(begin, 3800, 23)]
+    for name, begin, step in (("guides", 0, 23), ("guides2", 7, 23), ("few", 3, 190)):
+        rows = [f"s{i},{text[i : i + 20]},g{i}\n" for i in range(begin, 3800, step)]
         (folder / f"{name}.csv").write_text("".join(["id,sequence,gene\n", *rows]))
     complement = str.maketrans("ACGT", "TGCA")
     primers = [

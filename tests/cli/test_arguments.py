@@ -108,7 +108,7 @@ TAGS = strategies.from_regex("[A-Za-z][A-Za-z0-9]", fullmatch=True).filter(
 
 
 @hypothesis.settings(
-    max_examples=25, suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture], deadline=None
+    max_examples=10, suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture], deadline=None
 )
 @hypothesis.given(
     name=IDS,
