@@ -1,26 +1,23 @@
 """Pairs made records on a GPU: the bytes and the summary are those of the CPU."""
 
-import gzip
 from dataclasses import replace
 
 import cases
 import naive
 import naive_pairs
 import pytest
-import workflow
+from cuda.devices import CPU, both, complaint, search
 from output_of import bgzf
 from texts import numbered, random_letters
 
-from fmx.errors import InputError
 from fmx.index import fm_index
 from fmx.input import PairedFiles
 from fmx.input.reads import FORWARD, Trim
 from fmx.machines.gpu import PinnedBuffers
-from fmx.output.search_output import ReadGroups, SearchOutput
+from fmx.output.search_output import ReadGroups
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapping import GpuSizes, MapOptions, Pairing, RunSizes
 
-GPU = workflow.Device("cuda")
 UNIT = random_letters(140, "pairs to records")
 CONTIGS = numbered([UNIT, "ACG" * 11, UNIT[20:90] + "NN" + UNIT[:50]])
 FRAGMENTS = [
@@ -73,24 +70,9 @@ def files_of(folder, is_named=True, mates=MATES):
     return PairedFiles(*files)
 
 
-def search(opened, files, path, device, options, **records):
-    output = SearchOutput(str(path), **records)
-    summary = workflow.search(opened, files, options, output, device=device)
-    written = path.read_bytes()
-    return gzip.decompress(written) if output.kind == "bam" else written, summary
-
-
-def both(opened, files, tmp_path, on_cpu, options, **records):
-    """What both write, after they were compared, and how many pairs the CPU mapped for the GPU."""
-    expected = search(opened, files, tmp_path / "cpu", workflow.Device(), options, **records)
-    on_cpu.clear()
-    assert search(opened, files, tmp_path / "gpu", GPU, options, **records) == expected
-    return expected, sum(mates.one.length.size for mates in on_cpu)
-
-
 @pytest.mark.parametrize("mode", MODES)
 def test_pairs_are_those_of_the_cpu(mode, opened, tmp_path, on_cpu):
-    (_, summary), n = both(opened, files_of(tmp_path), tmp_path, on_cpu, MODES[mode])
+    _, _, summary, n = both(opened, files_of(tmp_path), tmp_path, on_cpu, MODES[mode])
     assert n == 0
     assert summary.pairs == len(MATES)
     if mode == "all":
@@ -103,18 +85,18 @@ def test_pairs_are_those_of_the_cpu(mode, opened, tmp_path, on_cpu):
 @pytest.mark.parametrize("name", OUTPUTS)
 def test_every_format_has_the_bytes_of_the_cpu(name, opened, tmp_path, on_cpu):
     files = files_of(tmp_path, is_named=name in ("BAM", "no unmapped"))
-    assert both(opened, files, tmp_path, on_cpu, MODES["all"], **OUTPUTS[name])[1] == 0
+    assert both(opened, files, tmp_path, on_cpu, MODES["all"], **OUTPUTS[name])[3] == 0
 
 
 def test_files_of_any_kind_give_the_same(opened, tmp_path, on_cpu):
     files = files_of(tmp_path)
-    _, expected = search(opened, files, tmp_path / "o", workflow.Device(), MODES["all"])
+    *_, expected = search(CPU, opened, files, tmp_path, MODES["all"])
     interleaved = [(f"r{r}", mate) for r, pair in enumerate(MATES) for mate in pair]
     (tmp_path / "2.fq").write_bytes(bgzf(cases.fastq(interleaved), 300))
     (tmp_path / "2.fa").write_bytes(cases.fasta([pair for pair in interleaved], width=12))
     for name in ("2.fq", "2.fa"):
-        found, n = both(opened, PairedFiles((str(tmp_path / name),)), tmp_path, on_cpu, MODES["all"])
-        assert (found[1], n) == (expected, 0)
+        found = both(opened, PairedFiles((str(tmp_path / name),)), tmp_path, on_cpu, MODES["all"])
+        assert found[2:] == (expected, 0)
 
 
 SIZES = {  # of work on a GPU, and whether all pairs go the way of the CPU
@@ -133,7 +115,7 @@ SIZES = {  # of work on a GPU, and whether all pairs go the way of the CPU
 def test_sizes_do_not_matter(name, mode, opened, tmp_path, on_cpu):
     sizes, by_cpu = SIZES[name]
     options = replace(MODES[mode], sizes=RunSizes(gpu=sizes))
-    n = both(opened, files_of(tmp_path), tmp_path, on_cpu, options)[1]
+    n = both(opened, files_of(tmp_path), tmp_path, on_cpu, options)[3]
     assert n >= len(MATES) if by_cpu else n == 0
 
 
@@ -142,7 +124,7 @@ def test_files_of_two_types_go_the_way_of_the_cpu(opened, tmp_path, on_cpu):
     fasta = cases.fasta([(f"r{r}/2", pair[1]) for r, pair in enumerate(MATES)])
     (tmp_path / "1.fa").write_bytes(fasta)
     mixed = PairedFiles(files.first, (str(tmp_path / "1.fa"),))
-    assert both(opened, mixed, tmp_path, on_cpu, MODES["all"])[1] >= len(MATES)
+    assert both(opened, mixed, tmp_path, on_cpu, MODES["all"])[3] >= len(MATES)
 
 
 @pytest.mark.parametrize("fault", ["another name", "one too many", "damaged"])
@@ -154,14 +136,8 @@ def test_errors_are_those_of_the_cpu(fault, opened, tmp_path):
     else:
         data += b"@more\nACGT\n+\nIII" + (b"I\n" if fault == "one too many" else b"\n")
     path.write_bytes(data)
-    said = []
-    for device in (workflow.Device(), GPU):
-        with pytest.raises(InputError) as raised:
-            search(opened, files, tmp_path / "o", device, MODES["all"])
-        said.append(str(raised.value))
-    assert said[0] == said[1]
     words = {"another name": "record 6", "one too many": "same number", "damaged": "3 qualities"}
-    assert words[fault] in said[0]
+    assert words[fault] in complaint(opened, files, tmp_path, MODES["all"])
 
 
 def test_a_sparse_suffix_array_finds_the_same(tmp_path, on_cpu):
@@ -175,14 +151,14 @@ def test_a_sparse_suffix_array_finds_the_same(tmp_path, on_cpu):
     for i in (0, 1):
         (tmp_path / f"{i}.fq").write_bytes(cases.fastq(data[i]))
     files = PairedFiles((str(tmp_path / "0.fq"),), (str(tmp_path / "1.fq"),))
-    (_, summary), n = both(sparse, files, tmp_path, on_cpu, MODES["all"])
+    _, _, summary, n = both(sparse, files, tmp_path, on_cpu, MODES["all"])
     assert n == 0
     assert summary.proper == 20 < summary.hits
 
 
 def test_a_sampled_suffix_array_locates_the_same(tmp_path, on_cpu):
     sampled = fm_index.load(cases.build(tmp_path / "x.fmx", CONTIGS, sa_rate=3))
-    assert both(sampled, files_of(tmp_path), tmp_path, on_cpu, MODES["drawn"])[1] == 0
+    assert both(sampled, files_of(tmp_path), tmp_path, on_cpu, MODES["drawn"])[3] == 0
 
 
 def test_pinned_memory_is_used_again_once_no_view_of_it_is_left():

@@ -10,9 +10,10 @@ from align import naive_nw
 from align.families import encode, family
 from conftest import ON_GPU
 from paper_kernels import ColumnBatch, MatrixBatch, run_dscan, run_rscan, run_tiled
+from texts import random_letters
 
 from fmx.align import gpu as worker
-from fmx.align.gpu import Doubles, Scorer, fits, gain_words, lazy_kernel, packed_kernel, pair_up, shared_bytes
+from fmx.align.gpu import Scorer, fits, lazy_kernel, shared_bytes
 from fmx.align.jobs import AlignmentJob, PairList
 from fmx.align.pipeline import compute
 from fmx.align.sequences import Scoring
@@ -20,8 +21,9 @@ from fmx.compiler import SIMULATED
 from fmx.machines import gpu
 from fmx.machines.gpu import GpuSession
 
-SEQUENCES = ["ACGTACGTAC", "ACGNTACG", "A", "", "TTGACGTACgtT", "ACGTTCGTAC", "CATG"]
-PAIRS = [(0, 1), (1, 4), (4, 0), (2, 5), (0, 5), (6, 2), (3, 0), (0, 3), (5, 4)]
+LONG = random_letters(2 * worker.SLICE + 9, "several slices")
+SEQUENCES = ["ACGTACGTAC", "ACGNTACG", "A", "", "TTGACGTACgtT", "ACGTTCGTAC", "CATG", LONG]
+PAIRS = [(0, 1), (1, 4), (4, 0), (2, 5), (0, 5), (6, 2), (3, 0), (0, 3), (5, 4), (7, 1), (4, 7)]
 SCORINGS = [Scoring(), Scoring(2, -9, -1)]
 
 
@@ -64,14 +66,14 @@ def test_whole_matrices_are_those_of_the_definition(name, scoring):
     assert got[-1] == -7
 
 
-def scores(h, scoring):
-    letters = [len(SEQUENCES[a]) + len(SEQUENCES[b]) for a, b in PAIRS]
-    return scoring.score(h.astype(np.int64), np.array(letters)).tolist()
+def scores(h, scoring, pairs=PAIRS):
+    letters = [len(SEQUENCES[a]) + len(SEQUENCES[b]) for a, b in pairs]
+    return scoring.score(h.astype(np.int64), np.array(letters, np.int64)).tolist()
 
 
-def wanted(scoring):
+def wanted(scoring, pairs=PAIRS):
     s = scoring
-    return [naive_nw.score(SEQUENCES[a], SEQUENCES[b], s.match, s.mismatch, s.gap) for a, b in PAIRS]
+    return [naive_nw.score(SEQUENCES[a], SEQUENCES[b], s.match, s.mismatch, s.gap) for a, b in pairs]
 
 
 @pytest.mark.parametrize("scoring", SCORINGS, ids=str)
@@ -81,26 +83,6 @@ def test_lazy_scores_are_those_of_the_definition(block, k, scoring):
     columns.out = gpu.to_device(np.full(len(PAIRS), -7, np.int32))
     columns.run(block, k)
     assert scores(gpu.to_host(columns.out), scoring) == wanted(scoring)
-
-
-@pytest.mark.parametrize("scoring", SCORINGS, ids=str)
-@pytest.mark.parametrize("k", [4, 8])
-def test_packed_scores_are_those_of_the_definition(k, scoring):
-    s = encode(SEQUENCES)
-    order = sorted(range(len(PAIRS)), key=lambda p: PAIRS[p])
-    query, target = np.array([PAIRS[p] for p in order]).T
-    query, first, second, slot = pair_up(query, target)
-    assert query.size < len(PAIRS)  # some threads have two pairs
-    words = np.append(gain_words(s.codes, scoring.gains), np.uint32(0))
-    codes = np.append(s.codes, np.uint8(0))
-    arrays = (words, s.starts, codes, s.starts, query, first, second)
-    column = gpu.empty((max(map(len, SEQUENCES)) + 1) * 4, np.uint32)
-    out = gpu.to_device(np.full(query.size, 7, np.uint32))
-    doubles = Doubles(*map(gpu.to_device, arrays))
-    packed_kernel(k)[2, 2](doubles, np.uint32(scoring.gains[1]), column, out, query.size)
-    halves = np.empty(len(PAIRS), np.int64)
-    halves[order] = gpu.to_host(out).view("<u2")[slot]
-    assert scores(halves, scoring) == wanted(scoring)
 
 
 @pytest.mark.parametrize("scoring", [Scoring(), Scoring(5000, -3, -7)], ids=["packed", "wide"])
@@ -113,13 +95,7 @@ def test_stream_bytes_scores_any_list_of_pairs(scoring):
     for n in (len(PAIRS), 0, 3):  # a stream is used again and again
         pairs = np.array(sorted(PAIRS)[:n], np.int64).reshape(-1, 2)
         scorer.start(stream, PairList(pairs[:, 0].copy(), pairs[:, 1].copy()))
-        letters = s.lengths()[pairs[:, 0]] + s.lengths()[pairs[:, 1]]
-        got = scoring.score(scorer.finish(stream), letters).tolist()
-        want = [
-            naive_nw.score(SEQUENCES[a], SEQUENCES[b], scoring.match, scoring.mismatch, scoring.gap)
-            for a, b in pairs
-        ]
-        assert got == want
+        assert scores(scorer.finish(stream), scoring, pairs) == wanted(scoring, pairs)
 
 
 @pytest.mark.parametrize("paths", [False, True], ids=["scores", "paths"])

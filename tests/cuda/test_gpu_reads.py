@@ -12,14 +12,14 @@ import naive
 import numpy as np
 import pytest
 import workflow
+from cuda.devices import CPU, GPU, both, complaint, search
 from output_of import bgzf
 from texts import numbered, random_letters
 
-from fmx.errors import InputError
 from fmx.index import fm_index
 from fmx.index.reference import Groups
 from fmx.input import spans
-from fmx.input.reads import WHOLE, Trim
+from fmx.input.reads import Trim
 from fmx.machines import gpu
 from fmx.machines.gpu import GpuSession, GpuStream
 from fmx.machines.progress import Clock, Progress
@@ -30,9 +30,7 @@ from fmx.search.gpu.gpu_mapper import GpuMapper
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapping import GpuSizes, Hooks, MapOptions, RunSizes
 
-NO_READS = ReadsOutput()
-USUAL, SMALL = RunSizes(), RunSizes(gpu=GpuSizes(chunk=300, least_chunk=300))
-GPU = workflow.Device("cuda")
+SMALL = RunSizes(gpu=GpuSizes(chunk=300, least_chunk=300))
 UNIT = random_letters(150, "road")
 CONTIGS = numbered([UNIT, "TT" + UNIT[90:140] + "NN" + UNIT[:20], "ACG" * 9])
 SEQUENCES = [
@@ -62,42 +60,11 @@ def opened(index_of):
     return fm_index.load(index_of(CONTIGS))
 
 
-def search(
-    opened,
-    reads,
-    path,
-    device,
-    policy=POLICIES["first"],
-    trim=WHOLE,
-    beside=NO_READS,
-    by_group=False,
-    sizes=USUAL,
-    **records,
-):
-    """(what is written, BAM inflated; the table of counts; the summary)."""
-    counts = path.with_suffix(".tsv")
-    tables = {"--counts": str(counts)}
-    output = SearchOutput(str(path), tables=tables, by_group=by_group, reads=beside, **records)
-    options = MapOptions(policy, trim=trim, sizes=sizes)
-    summary = workflow.search(opened, [reads], options, output, device=device)
-    written = path.read_bytes()
-    return gzip.decompress(written) if output.kind == "bam" else written, counts.read_bytes(), summary
-
-
-def both(opened, reads, tmp_path, on_cpu, **how):
-    """What both write, after they were compared."""
-    expected = search(opened, reads, tmp_path / "cpu", workflow.Device(), **how)
-    on_cpu.clear()
-    found = search(opened, reads, tmp_path / "gpu", GPU, **how)
-    assert found == expected
-    return found
-
-
 @pytest.mark.parametrize("name", FILES)
 def test_every_kind_of_file_gives_the_bytes_of_the_cpu(name, opened, tmp_path, on_cpu):
     (tmp_path / "reads").write_bytes(FILES[name])
-    written, _, summary = both(opened, tmp_path / "reads", tmp_path, on_cpu)
-    assert on_cpu == []
+    written, _, summary, n = both(opened, [tmp_path / "reads"], tmp_path, on_cpu)
+    assert n == 0
     assert summary.reads == len(RECORDS)
     assert written.count(b"NH:i:1\t") > 1
 
@@ -108,9 +75,9 @@ def test_hits_are_chosen_and_counted_as_on_the_cpu(policy, opened, tmp_path, on_
     by_group = policy in ("all", "limited")
     groups = Groups(["x", "y"], np.array([0, 1, 0], np.uint32))
     opened = replace(opened, reference=replace(opened.reference, groups=groups))
-    how = {"policy": POLICIES[policy], "by_group": by_group}
-    _, counts, _ = both(opened, tmp_path / "reads", tmp_path, on_cpu, **how)
-    assert on_cpu == []
+    options = MapOptions(POLICIES[policy])
+    _, counts, _, n = both(opened, [tmp_path / "reads"], tmp_path, on_cpu, options, by_group=by_group)
+    assert n == 0
     assert counts.count(b"\n") == 1 + (2 if by_group else len(CONTIGS))
 
 
@@ -118,7 +85,7 @@ def test_a_report_tells_what_that_of_the_cpu_tells(opened, tmp_path, on_cpu):
     (tmp_path / "reads").write_bytes(FASTQ + cases.fastq([("long", 30 * UNIT), ("short", UNIT[:40])]))
     found = []
     HITS = ("multiplicity", "strands")
-    for device in (workflow.Device(), GPU):
+    for device in (CPU, GPU):
         on_cpu.clear()
         report = Report((str(tmp_path / "run.json"),), {})
         output = SearchOutput(str(tmp_path / "o.sam"), report=report)
@@ -143,15 +110,13 @@ def test_streams_are_timed_for_a_report_only(clock, opened):
     assert ("search" in session.clock.seconds) == (clock is not None)
 
 
+EVERY = MapOptions(POLICIES["all"])
 OUTPUTS = {
-    "BAM": {"kind": "bam", "groups": ReadGroups("@RG\tID:x", "x")},
-    "no unmapped": {"unmapped": False},
-    "TSV": {"kind": "tsv", "policy": POLICIES["all"]},
-    "BED": {"kind": "bed", "policy": POLICIES["all"]},
-    "PAF": {"kind": "paf", "policy": POLICIES["all"]},
-    "Parquet": {"kind": "parquet", "policy": POLICIES["all"]},
-    "few tags": {"kind": "bam", "tags": 1 | 4 | 16, "policy": POLICIES["drawn"]},
-    "trimmed": {"trim": Trim(3, 1, 20, 9)},
+    "BAM": (MapOptions(), {"kind": "bam", "groups": ReadGroups("@RG\tID:x", "x")}),
+    "no unmapped": (MapOptions(), {"unmapped": False}),
+    **{name: (EVERY, {"kind": name.lower()}) for name in ("TSV", "BED", "PAF", "Parquet")},
+    "few tags": (MapOptions(POLICIES["drawn"]), {"kind": "bam", "tags": 1 | 4 | 16}),
+    "trimmed": (MapOptions(trim=Trim(3, 1, 20, 9)), {}),
 }
 
 
@@ -160,18 +125,17 @@ def test_every_format_has_the_bytes_of_the_cpu(name, opened, tmp_path, on_cpu):
     if name == "Parquet":
         pytest.importorskip("pyarrow", reason="pip install '.[parquet]'")
     (tmp_path / "reads").write_bytes(FASTQ.replace(b"@r0", b"@ r0"))
-    both(opened, tmp_path / "reads", tmp_path, on_cpu, **OUTPUTS[name])
-    assert on_cpu == []
+    options, records = OUTPUTS[name]
+    assert both(opened, [tmp_path / "reads"], tmp_path, on_cpu, options, **records)[3] == 0
 
 
 @pytest.mark.parametrize("name", ["FASTQ", "FASTA, CRLF and blanks"])
 def test_reads_as_they_came_are_those_of_the_cpu(name, opened, tmp_path, on_cpu):
     (tmp_path / "reads").write_bytes(FILES[name])
-    found = []
-    for device in (workflow.Device(), GPU):
+    found, reads = [], ReadsOutput(str(tmp_path / "al"), str(tmp_path / "un.gz"))
+    for device in (CPU, GPU):
         on_cpu.clear()
-        beside = ReadsOutput(str(tmp_path / "al"), str(tmp_path / "un.gz"))
-        search(opened, tmp_path / "reads", tmp_path / "out", device, POLICIES["limited"], beside=beside)
+        search(device, opened, [tmp_path / "reads"], tmp_path, MapOptions(POLICIES["limited"]), reads=reads)
         found.append(((tmp_path / "al").read_bytes(), gzip.decompress((tmp_path / "un.gz").read_bytes())))
     assert on_cpu == []
     assert found[0] == found[1]
@@ -187,20 +151,20 @@ def test_where_a_gpu_has_too_little_memory_the_cpu_deflates(opened, tmp_path, on
         "BAM is compressed on the CPU: a block of threads of this GPU has 65536 bytes"
         in capsys.readouterr().err
     )
-    both(opened, tmp_path / "reads", tmp_path, on_cpu, kind="bam")
+    both(opened, [tmp_path / "reads"], tmp_path, on_cpu, kind="bam")
 
 
 def test_chunks_of_any_size_give_the_same(opened, tmp_path, on_cpu):
     (tmp_path / "reads").write_bytes(FASTQ)
-    both(opened, tmp_path / "reads", tmp_path, on_cpu, policy=POLICIES["drawn"], sizes=SMALL)
-    assert on_cpu == []
+    options = MapOptions(POLICIES["drawn"], sizes=SMALL)
+    assert both(opened, [tmp_path / "reads"], tmp_path, on_cpu, options)[3] == 0
 
 
 @pytest.mark.parametrize("name", ["long", "room", "hits"])
 def test_what_is_too_much_for_a_gpu_goes_the_way_of_the_cpu(name, opened, tmp_path, on_cpu):
     (tmp_path / "reads").write_bytes(FASTQ)
     sizes = RunSizes(gpu=GpuSizes(chunk=1 << 20, **{name: 1e-6}))
-    both(opened, tmp_path / "reads", tmp_path, on_cpu, policy=POLICIES["all"], sizes=sizes)
+    both(opened, [tmp_path / "reads"], tmp_path, on_cpu, replace(EVERY, sizes=sizes))
     assert max(chunk.n_bound for chunk in on_cpu) == len(RECORDS)  # threads take chunks in any order
 
 
@@ -219,23 +183,23 @@ def test_the_cpu_says_what_is_wrong(name, opened, tmp_path):
     damaged, by, said = DAMAGES[name]
     assert FASTQ.count(damaged) >= 1
     (tmp_path / "reads").write_bytes(FASTQ.replace(damaged, by, 1))
-    assert said in complaint(opened, tmp_path, USUAL)
+    assert said in complaint(opened, [tmp_path / "reads"], tmp_path)
 
 
 # The host is told so little of the ends of blocks that it must ask for more.
-FEW_ENDS = RunSizes(gpu=GpuSizes(chunk=300, least_chunk=300, ends=40))
+SMALL_CHUNKS = GpuSizes(chunk=300, least_chunk=300, ends=40)
+FEW_ENDS = MapOptions(sizes=RunSizes(gpu=SMALL_CHUNKS))
 
 
 @pytest.mark.parametrize("data", [FEW[:-1], FASTA[: FASTA.index(b">r4")]], ids=["FASTQ", "FASTA"])
 def test_spans_of_blocks_are_mapped_by_the_gpu(data, opened, tmp_path, on_cpu):
     (tmp_path / "reads").write_bytes(bgzf(data, 130))
-    both(opened, tmp_path / "reads", tmp_path, on_cpu, sizes=FEW_ENDS)
-    assert not any(chunk.n_bound for chunk in on_cpu)
+    assert both(opened, [tmp_path / "reads"], tmp_path, on_cpu, FEW_ENDS)[3] == 0
 
 
 def test_a_span_of_the_empty_last_block_alone(opened, tmp_path, on_cpu, monkeypatch):
     """A GPU refuses to launch no threads, but the simulator does not."""
-    n, launch, launched = FEW_ENDS.gpu.chunk, GpuStream.launch, []
+    n, launch, launched = SMALL_CHUNKS.chunk, GpuStream.launch, []
 
     def noted(stream, kernel, n, *more):
         launched.append(n)
@@ -243,19 +207,8 @@ def test_a_span_of_the_empty_last_block_alone(opened, tmp_path, on_cpu, monkeypa
 
     monkeypatch.setattr(GpuStream, "launch", noted)
     (tmp_path / "reads").write_bytes(bgzf((FASTA * 9)[: 2 * n], n // 2))
-    both(opened, tmp_path / "reads", tmp_path, on_cpu, sizes=FEW_ENDS)
+    both(opened, [tmp_path / "reads"], tmp_path, on_cpu, FEW_ENDS)
     assert min(launched) > 0
-
-
-def complaint(opened, tmp_path, sizes=None):
-    """What both say of the file."""
-    said = []
-    for device in (workflow.Device(), GPU):
-        with pytest.raises(InputError) as caught:
-            search(opened, tmp_path / "reads", tmp_path / "out", device, sizes=sizes or FEW_ENDS)
-        said.append(str(caught.value))
-    assert said[0] == said[1]
-    return said[0]
 
 
 BLOCKS = {
@@ -268,12 +221,12 @@ BLOCKS = {
 @pytest.mark.parametrize("name", BLOCKS)
 def test_blocks_of_any_kind_are_what_they_are_on_the_cpu(name, opened, tmp_path, on_cpu):
     (tmp_path / "reads").write_bytes(BLOCKS[name])
-    both(opened, tmp_path / "reads", tmp_path, on_cpu, sizes=FEW_ENDS)
+    both(opened, [tmp_path / "reads"], tmp_path, on_cpu, FEW_ENDS)
 
 
 def test_a_blank_line_between_records_in_blocks_is_an_error(opened, tmp_path):
     (tmp_path / "reads").write_bytes(bgzf(FEW + b"\n" * 150 + FEW[:99], 250))
-    assert "blank line" in complaint(opened, tmp_path)
+    assert "blank line" in complaint(opened, [tmp_path / "reads"], tmp_path, FEW_ENDS)
 
 
 @pytest.mark.parametrize("damage", ["a bit", "cut in a block"])
@@ -283,4 +236,4 @@ def test_damaged_blocks_are_what_they_are_on_the_cpu(damage, opened, tmp_path):
         whole[whole.index(b"\x1f\x8b", 99) + 40] ^= 4
     del whole[len(whole) - {"a bit": 0, "cut in a block": 40}[damage] :]
     (tmp_path / "reads").write_bytes(whole)
-    assert "gzip stream" in complaint(opened, tmp_path)
+    assert "gzip stream" in complaint(opened, [tmp_path / "reads"], tmp_path, FEW_ENDS)

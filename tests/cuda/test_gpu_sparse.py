@@ -12,6 +12,7 @@ import pytest
 import workflow
 from conftest import SIMULATED
 from cover import covered, pairs
+from cuda import devices
 from texts import TEXTS, numbered, random_letters, reads_of
 
 from fmx.errors import UnsupportedError
@@ -20,14 +21,12 @@ from fmx.index.fm_index import take
 from fmx.index.plan import IndexOptions
 from fmx.index.writer import MemoryIndex
 from fmx.input.reads import FORWARD, REVERSE
-from fmx.machines.places import CPU
 from fmx.machines.progress import Progress
 from fmx.output.search_output import SearchOutput
 from fmx.search.gpu import gpu_sparse
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapping import BOTH, MapOptions
 
-GPU = workflow.Device("cuda")
 NAMES = (
     [(3, 1), (5, 4), (21, 16)] if SIMULATED else [(3, 1), (3, 2), (3, 7), (5, 4), (7, 16), (21, 16), (31, 64)]
 )
@@ -48,21 +47,12 @@ def in_memory(contigs, k, w, *others):
 def both(tmp_path, on_cpu):
     """A function (index, sequences, ...): the summary of both, after what they write was compared."""
 
-    def search(index, device, policy, strands, **output):
-        path, counts = tmp_path / "hits", tmp_path / "counts"
-        wanted = SearchOutput(str(path), tables={"--counts": str(counts)}, **output)
-        reads = [tmp_path / "reads"]
-        summary = workflow.search(index, reads, MapOptions(policy, strands), wanted, device=device)
-        return path.read_bytes(), counts.read_bytes(), summary
-
     def both(index, sequences, policy=POLICIES["all"], strands=BOTH, by_gpu=True, **output):
         (tmp_path / "reads").write_bytes(cases.fastq((f"r{i}", x) for i, x in enumerate(sequences)))
-        expected = search(index, CPU, policy, strands, **output)
-        on_cpu.clear()
-        found = search(index, GPU, policy, strands, **output)
-        assert found == expected
-        assert on_cpu == [] or not by_gpu
-        return found[2]
+        options = MapOptions(policy, strands)
+        *_, summary, n = devices.both(index, [tmp_path / "reads"], tmp_path, on_cpu, options, **output)
+        assert n == 0 or not by_gpu
+        return summary
 
     return both
 
@@ -177,10 +167,12 @@ def test_shorter_reads_are_left_to_the_cpu(tmp_path, on_cpu):
     progress = Progress(quiet=True)
     progress.say = said.append
     output = SearchOutput(str(tmp_path / "hits"))
-    summary = workflow.search(index, [tmp_path / "reads"], MapOptions(), output, progress, GPU)
+    summary = workflow.search(index, [tmp_path / "reads"], MapOptions(), output, progress, devices.GPU)
     assert (summary.mapped, on_cpu[-1].n_bound) == (4, 4)
     assert "reads shorter than 36 bases are searched on the CPU" in said
     with pytest.raises(
         UnsupportedError, match="r1 has 9 bases, but this index finds only sequences of 36 bases or more"
     ):
-        workflow.search(in_memory(contigs, 21, 16), [tmp_path / "reads"], MapOptions(), output, device=GPU)
+        workflow.search(
+            in_memory(contigs, 21, 16), [tmp_path / "reads"], MapOptions(), output, device=devices.GPU
+        )
