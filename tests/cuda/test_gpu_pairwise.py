@@ -1,14 +1,12 @@
 """The kernels of fmx pairwise against the definition, and the command against that of the CPU."""
 
-import subprocess
-import sys
 import threading
 
+import cases
 import numpy as np
 import pytest
 from align import naive_nw
 from align.families import encode, family
-from conftest import ON_GPU
 from paper_kernels import ColumnBatch, MatrixBatch, run_dscan, run_rscan, run_tiled
 from texts import random_letters
 
@@ -145,15 +143,11 @@ def test_shared_memory_is_needed_to_the_last_byte():
 @pytest.mark.parametrize(
     "options", [["--id", "0.8"], ["--id", "0.8", "--no-prefilter"], ["--matrix", "score"]]
 )
-def test_devices_write_the_same_bytes(tmp_path, options):
-    fasta = tmp_path / "s.fa"
-    fasta.write_text(
-        ">a\nACGTACGTACGTAAGT\n>b\nACGTACGTACGTAGT\n>c\nTTTTACGACG\n>d\n\n>e\nACGTACNTACGTAAGT\n"
-    )
-    command, outputs = [sys.executable, "-m", "fmx", "pairwise", fasta, *options, "--engine"], []
-    for engine in ("cpu", "cuda", "both", "auto --device 0"):
-        done = subprocess.run([*command, *engine.split()], env=ON_GPU, capture_output=True, check=False)
-        assert done.returncode == 0, done.stderr
-        outputs.append(done.stdout)
-    assert len(set(outputs)) == 1
-    assert len(outputs[0].splitlines()) > 3
+def test_devices_write_the_same_bytes(options, folder, command):
+    sequences = ["ACGTACGTACGTAAGT", "ACGTACGTACGTAGT", "TTTTACGACG", "", "ACGTACNTACGTAAGT"]
+    (folder / "s.fa").write_bytes(cases.fasta(zip("abcde", sequences, strict=True)))
+    engines = ("cpu", "cuda", "both", "auto --device 0")
+    done = [command("pairwise", "s.fa", *options, "--engine", *engine.split()) for engine in engines]
+    assert [each.code for each in done] == [0] * 4, [each.err for each in done]
+    assert len({each.out for each in done}) == 1
+    assert done[0].out.count(b"\n") > 3
