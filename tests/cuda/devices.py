@@ -8,7 +8,7 @@ import workflow
 from fmx.errors import InputError
 from fmx.input import PairedFiles
 from fmx.output.files import ReadsOutput
-from fmx.output.search_output import RecordOutput, SearchOutput
+from fmx.output.search_output import SearchOutput
 from fmx.search.mapping import MapOptions
 
 CPU, GPU = workflow.Device(), workflow.Device("cuda")
@@ -17,11 +17,13 @@ CPU, GPU = workflow.Device(), workflow.Device("cuda")
 def search(device, opened, files, folder, options=None, by_group=False, reads=None, **records) -> tuple:
     """(what is written, BAM inflated; the table of counts, not of pairs; the summary) of all reads."""
     path, counts = folder / "out", None if isinstance(files, PairedFiles) else folder / "counts"
-    record_output = RecordOutput(str(path), **records)
-    output = SearchOutput(record_output, counts and str(counts), by_group, reads=reads or ReadsOutput())
+    tables = {"--counts": str(counts)} if counts else {}
+    output = SearchOutput(
+        str(path), tables=tables, by_group=by_group, reads=reads or ReadsOutput(), **records
+    )
     summary = workflow.search(opened, files, options or MapOptions(), output, device=device)
     written = path.read_bytes()
-    written = gzip.decompress(written) if record_output.kind == "bam" else written
+    written = gzip.decompress(written) if output.kind == "bam" else written
     return written, counts and counts.read_bytes(), summary
 
 
