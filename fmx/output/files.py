@@ -189,17 +189,13 @@ class ReadsOutput:
                 )
             targets[target] = name
         output = replace(self, targets=tuple(targets))
-        check_number(n := len(output.files))
-        if n < (len(targets) + bool(self.unmapped)) * (1 + self.has_mates):
-            raise OutputError(
-                f"--un {self.unmapped} is a file of --al {self.mapped}, too: choose another name"
-            )
+        check_number(len(output.files))
         return output
 
     @property
     def files(self) -> dict[str, ReadsFile]:
-        """The files by path."""
-        files = {}
+        """The files by path.  Raises OutputError if one has two kinds of reads."""
+        files: dict[str, ReadsFile] = {}
         of_targets = [(i, f"al.{i}", target, self.mapped) for i, target in enumerate(self.targets)]
         mapped = of_targets or [(0, "al", "", self.mapped)]
         for number, name, target, path in [*mapped, (len(mapped), "un", "", self.unmapped)]:
@@ -209,7 +205,12 @@ class ReadsOutput:
                 option = f"--{name[:2]} ({which})" if which else f"--{name[:2]}"
                 unique = f"{name}_{mate}" if mate else name
                 file = ReadsFile(number, is_gzip(each), mate, unique, option)
-                files[each.replace(TARGET, target) if target else each] = file
+                each = each.replace(TARGET, target) if target else each
+                if each in files:
+                    raise OutputError(
+                        f"--un {each} is a file of --al {self.mapped}, too: choose another name"
+                    )
+                files[each] = file
         return files
 
     @property

@@ -55,31 +55,22 @@ def _begin(batch, r):
 
 @inlined
 def _end(batch, r):
-    """Return the end of FASTQ record r, including its newline."""
+    """Return the end of record r, without its newline, which a last empty line of qualities may lack."""
+    if batch.quality_start[r] < 0:
+        return batch.start[r] + batch.length[r]
     i = batch.quality_start[r] + batch.length[r]
     while i < batch.data.size and batch.data[i] != LINE:
         i += 1
-    return min(i + 1, batch.data.size)
-
-
-@inlined
-def _room(batch, r):
-    """Return an upper bound of the bytes of record r."""
-    stop = _end(batch, r) if batch.quality_start[r] >= 0 else batch.start[r] + batch.length[r] + 1
-    return stop - _begin(batch, r)
+    return i
 
 
 @inlined
 def _put(batch, r, out, at):
     """Copy record r; return the position after it."""
-    begin = _begin(batch, r)
-    if batch.quality_start[r] >= 0:
-        end = _end(batch, r)
-    else:
-        end = batch.start[r] + batch.length[r]
+    begin, end = _begin(batch, r), _end(batch, r)
     copy_bytes(out, at, batch.data, begin, end - begin)
     at += end - begin
-    if batch.quality_start[r] < 0 and batch.length[r] > 0:
+    if batch.quality_start[r] >= 0 or batch.length[r] > 0:
         out[at] = LINE
         at += 1
     return at
@@ -89,9 +80,9 @@ def _put(batch, r, out, at):
 def _measure(one, two, n_mates, read, number, room):
     """Add an upper bound of the bytes of each read, or of both mates, to the room of its destination."""
     for i in range(read.size):
-        room[number[i]] += _room(one, read[i])
+        room[number[i]] += _end(one, read[i]) + 1 - _begin(one, read[i])
         if n_mates == 2:
-            room[number[i]] += _room(two, read[i])
+            room[number[i]] += _end(two, read[i]) + 1 - _begin(two, read[i])
 
 
 @compiled

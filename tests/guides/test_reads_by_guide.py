@@ -130,9 +130,7 @@ def test_mates_are_in_two_files_of_their_guide(library, home, command, chunks_of
 
 
 REFUSED = {
-    "-l l.csv one.fq --al {x}.fq": (2, "{x}.fq: only {target} in --al and, with"),
-    "-l l.csv one.fq --un {target}.fq": (2, "{target}.fq: only {target} in --al and, with"),
-    "-l l.csv one.fq --al x.fq --un x.fq": (2, "--al and --un are both x.fq: choose two names"),
+    "-l l.csv one.fq --al x.fq --un x.fq": (1, "--un x.fq is a file of --al x.fq, too: choose another name"),
     "-l l.csv one.fq --al {target}.fq --un g1.fq": (1, "--un g1.fq is a file of --al {target}.fq, too"),
     "-l l.csv g1.fq --al {target}.fq": (2, "--al (g1) g1.fq is the same file as the input g1.fq"),
     "-l l.csv -l l.csv -1 one.fq -2 one_2.fq --al {target}.fq": (1, "give one library of pairs"),
