@@ -134,15 +134,6 @@ class GuideWindow:
         """Whether guides are next to certain bases, which also tell their strand."""
         return bool(self.after or self.before)
 
-    def __str__(self) -> str:
-        where = f"at {', '.join(map(str, self.offsets))}" if self.offsets else "at offsets of the first reads"
-        if self.is_flanked or self.anywhere:
-            where = f"after {self.after}" if self.after else ""
-            where += f" before {self.before}" if self.before else ""
-            where = where.strip() or "anywhere"
-        strands = {FORWARD: "forward", REVERSE: "reverse", FORWARD | REVERSE: "both strands"}[self.strands]
-        return f"{where}, {strands}"
-
     def where(self) -> Where | None:
         """Return the windows; None if they depend on the first reads."""
         if self.offsets:

@@ -11,11 +11,11 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from ..errors import InputError, n_of, shown
+from ..errors import InputError, n_of
 from ..input import InputShare, PairedFiles, SpanLike, spans
 from ..input.mates import PairSpan
 from ..input.reads import FORWARD, REVERSE, ReadBatch, parse
-from ..input.streams import STANDARD
+from ..input.streams import input_name
 from ..machines.pipeline import Emit
 from ..machines.progress import Clock
 from ..output.files import ReadsOutput
@@ -69,7 +69,7 @@ class SampleFile:
         if self.where is None:
             try:
                 if parts := reads_of(span):
-                    self.where = find(list(map(named, self.paths)), parts[0].batches)
+                    self.where = find(list(map(input_name, self.paths)), parts[0].batches)
             except BaseException:
                 self.is_over = True  # other threads stop reading this file
                 raise
@@ -107,11 +107,6 @@ class FileSpan(NamedTuple):
         """Return (its file, its Reads).  Raises InputError."""
         parts = reads_of(self.span) if self.parts is None else self.parts
         return self.file, [reads._replace(number=reads.number - self.first + 1) for reads in parts]
-
-
-def named(path: str) -> str:
-    """Return a path as shown in messages."""
-    return "standard input" if path == STANDARD else shown(path)
 
 
 def reads_of(span: SpanLike) -> list[Reads]:

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import n_of
+from ..errors import n_of, shown
 from ..input import InputRange, InputShare, PairedFiles, ReadFiles
 from ..input.chunks import CHUNK_SIZE
 from ..input.reads import FORWARD, REVERSE
+from ..input.streams import input_name
 from ..machines.pipeline import run_ordered
 from ..machines.progress import Clock, Measurement, Progress, RunCounts
 from ..output.files import ReadsOutput
@@ -27,7 +28,6 @@ from .counting import (
     FileSpan,
     SampleFile,
     files_of,
-    named,
     opened_first,
     spans_in_order,
     spans_of,
@@ -35,6 +35,7 @@ from .counting import (
 from .library import Library
 from .results import CountResult
 from .samples import Sample
+from .table import NONE
 from .targets import GuideTally, TallySum, counts_of_pairs, make_targets, pair_keys
 
 
@@ -64,7 +65,7 @@ class PairCountSummary(CountSummary):
 
 
 def spans_of_shard(samples: Sequence[Sample], shard: Any, counter: Counter) -> Iterator[FileSpan]:
-    """Return the spans of a ``shard`` (jobs.shard.ShardRun) of samples.
+    """Yield the spans of a ``shard`` (jobs.shard.ShardRun) of samples.
 
     Each file is opened once more to find where guides are in its first reads.
     """
@@ -73,15 +74,10 @@ def spans_of_shard(samples: Sequence[Sample], shard: Any, counter: Counter) -> I
     first, *second = zip(*(paths for _, _, paths in files), strict=True)
     paths: ReadFiles = PairedFiles(first, *second) if second else first
     plan = shard.cut(InputRange(paths, CHUNK_SIZE, counter.options.n_threads))
-
-    def spans() -> Iterator[FileSpan]:
-        for number, before, span in plan.numbered():
-            if number not in opened:
-                sample, file, mates = files[number]
-                opened[number] = opened_first(sample, file, mates, counter.find)
-            yield FileSpan(opened[number], span, None, before)
-
-    return spans()
+    for number, before, span in plan.numbered():
+        if number not in opened:
+            opened[number] = opened_first(*files[number], counter.find)
+        yield FileSpan(opened[number], span, None, before)
 
 
 def pack(result: CountResult) -> bytes:
@@ -213,7 +209,7 @@ def say_samples(result: CountResult, progress: Progress, options: CountOptions) 
     stats = result.stats
     for each in stats:
         if not each.reads:
-            progress.warn(f"no reads in {', '.join(map(named, each.files))}")
+            progress.warn(f"no reads in {', '.join(shown(input_name(file)) for file in each.files)}")
         progress.say(each.sentence())
         if each.assigned < FEW * each.reads <= each.with_guide:
             have = "has" if each.low_quality == 1 else "have"
@@ -283,22 +279,24 @@ def make_counter(
             what = n_of(len(lost), "gene has", "genes have")
             progress.warn(f"{library.path}: {what} no guide left: {_some(lost)}")
     targets = make_targets(unique, bool(samples[0].second))
+    windows = list(zip(targets.guides, options.looked, strict=True))
     for guides in dict.fromkeys(targets.guides):
-        n, example = guides.neighbours()
-        if n:
-            such = f" (such as {example[0]} and {example[1]})" if example else ""
+        ids, numbers, (close, opposite) = guides.ids, np.arange(len(guides.ids)), guides.others()
+        if n := np.count_nonzero(close != NONE):
+            examples = (f" (such as {ids[i]} and {ids[close[i]]})" for i in np.flatnonzero(close >= 0))
             what = "; reads that match both are ambiguous" if options.mismatches else ""
             are = n_of(n, "guide differs", "guides differ")
-            progress.say(f"{guides.path}: {are} from another guide in only one base{such}{what}")
-    windows = zip(targets.guides, options.looked, strict=True)
-    both = [guides for guides, each in windows if each.strands == FORWARD | REVERSE and not each.is_flanked]
-    for guides in dict.fromkeys(both):
-        n, example = guides.reverse_complements()
-        if example:
+            progress.say(
+                f"{guides.path}: {are} from another guide in only one base{next(examples, '')}{what}"
+            )
+        both = (each for of, each in windows if of is guides and each.strands == FORWARD | REVERSE)
+        pairs = np.stack([numbers, opposite], axis=1)[(opposite >= 0) & (opposite != numbers)]
+        if pairs.size and not all(each.is_flanked for each in both):
+            one, other = pairs[0]
             progress.warn(
-                f"{guides.path}: {n:,} guides are reverse complements of other guides (such as "
-                f"{example[0]} and {example[1]}): reads with them are ambiguous if both strands are searched"
-                "; give --forward-only or --reverse-only"
+                f"{guides.path}: {np.unique(pairs).size:,} guides are reverse complements of other guides "
+                f"(such as {ids[one]} and {ids[other]}): reads with them are ambiguous if both strands are "
+                "searched; give --forward-only or --reverse-only"
             )
     return Counter(targets, options, samples, progress.warn)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, popcount
-from ..input.dna import CODE, SETS
+from ..input.dna import CODE, SETS, reverse_complement
 
 NONE, MANY = -1, -2  # instead of a guide: no guide, several
 MOST_SPELLINGS = 4096  # of a guide with codes such as N
@@ -191,7 +191,11 @@ def _put(table, which, keys, guides):
 
 
 @compiled
-def find_neighbours(table, which, keys, into):
-    """For each of keys uint64[n], the guide with one mismatch, NONE or MANY, ``into`` int64[n]."""
+def find_others(table, which, keys, neighbour, opposite):
+    """For each of keys uint64[n], write the guides with one mismatch, and those of its reverse complement.
+
+    ``neighbour``, ``opposite`` int64[n]: a guide, NONE or MANY.
+    """
     for i in range(keys.size):
-        into[i] = near(table, which, keys[i], np.uint64(0))
+        neighbour[i] = near(table, which, keys[i], np.uint64(0))
+        opposite[i] = find(table, which, reverse_complement(keys[i], table.lengths[which]))

@@ -10,13 +10,12 @@ from ..compiler.functions import compiled
 from ..errors import InputError
 from .assign import UNSURE
 from .library import Library
-from .table import MANY, NONE, GuideTable, find, find_neighbours, hash_table, keys_of, make_table, spellings
+from .table import MANY, NONE, GuideTable, find, find_others, hash_table, keys_of, make_table
 
 RECOMBINED = -4  # instead of a guide: both mates have guides, but they are not a pair of the library
 READS, INEXACT = 0, 5  # in GuideTally.totals; between them the reads for NONE to RECOMBINED
 N_TOTALS = 6
 AT_ONCE = 1 << 22  # keys of pairs that are kept before they are added up
-_COMPLEMENT = str.maketrans("ACGTRYSWKMBDHVN", "TGCAYRSWMKVHDBN")
 OFFSETS = 512  # offsets that are counted separately; the last one includes all beyond
 
 
@@ -179,31 +178,18 @@ class Guides:
     sequences: list
     table: GuideTable
 
-    def neighbours(self) -> tuple:
-        """Return (number of guides with one mismatch to another one, an example of two ids or None)."""
-        n_close, example = 0, None
+    def others(self) -> np.ndarray:
+        """Return int64[2, n]: the guide that has one mismatch to each, and that of its reverse complement.
+
+        Or NONE or MANY; NONE for guides with IUPAC codes.
+        """
+        others = np.full((2, len(self.ids)), NONE, np.int64)
         for which, length in enumerate(self.table.lengths):
             numbers = [i for i, x in enumerate(self.sequences) if len(x) == length and not x.strip("ACGT")]
-            into = np.empty(len(numbers), np.int64)
-            find_neighbours(self.table, which, keys_of([self.sequences[i] for i in numbers]), into)
-            n_close += int(np.count_nonzero(into != NONE))
-            for i, other in zip(numbers, into.tolist(), strict=True):
-                if example is None and other not in (NONE, MANY):
-                    example = self.ids[i], self.ids[other]
-        return n_close, example
-
-    def reverse_complements(self) -> tuple:
-        """Return (number of guides that are reverse complements of others, two ids of them or None)."""
-        number = dict(zip(self.sequences, range(len(self.sequences)), strict=True))
-        if "".join(number).encode().translate(None, b"ACGT"):  # IUPAC codes
-            for i, sequence in enumerate(self.sequences):
-                for letters in (spellings(sequence) or ()) if sequence.strip("ACGT") else ():
-                    number.setdefault(letters, i)
-        opposite = "\n".join(number)[::-1].translate(_COMPLEMENT).split("\n")
-        pairs = [(number[x], number[x[::-1].translate(_COMPLEMENT)]) for x in number.keys() & set(opposite)]
-        others = sorted((i, j) for i, j in pairs if i != j)
-        example = tuple(self.ids[i] for i in others[0]) if others else None
-        return len({i for i, _ in others}), example
+            of_length = np.empty((2, len(numbers)), np.int64)
+            find_others(self.table, which, keys_of([self.sequences[i] for i in numbers]), *of_length)
+            others[:, numbers] = of_length
+        return others
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from hypothesis import given
 from fmx.guides.assign import UNSURE, GuideWindow
 from fmx.guides.counting import Counter, CountOptions
 from fmx.guides.library import Library
-from fmx.guides.table import MANY, NONE, find_neighbours, keys_of, make_table
+from fmx.guides.table import MANY, NONE, find_others, keys_of, make_table
 from fmx.guides.targets import make_targets
 from fmx.input.reads import parse
 from fmx.input.spans import read_chunks
@@ -79,16 +79,21 @@ def test_a_read_counts_for_what_the_definition_says(question):
 
 @examples(60)
 @given(st.lists(st.text("AC", min_size=5, max_size=6), min_size=1, max_size=20, unique=True))
-def test_guides_one_letter_apart_are_found(library):
+def test_guides_close_to_others_are_found(library):
+    """Those with one other letter, and reverse complements."""
+    library = [guide.replace("C", "T") if i % 2 else guide for i, guide in enumerate(library)]
+    library = list(dict.fromkeys(library))
     table = make_table(library)
     for which, n in enumerate(table.lengths):
         own = [guide for guide in library if len(guide) == n]
-        into = np.empty(len(own), np.int64)
-        find_neighbours(table, which, keys_of(own), into)
+        into = np.empty((2, len(own)), np.int64)
+        find_others(table, which, keys_of(own), *into)
         close = [
             [i for i, x in enumerate(library) if len(x) == n and guides.distance(x, y) == 1] for y in own
         ]
-        assert into.tolist() == [MANY if len(x) > 1 else x[0] if x else NONE for x in close]
+        assert into[0].tolist() == [MANY if len(x) > 1 else x[0] if x else NONE for x in close]
+        number = {guide: i for i, guide in enumerate(library)}
+        assert into[1].tolist() == [number.get(naive.reverse_complement(x), NONE) for x in own]
 
 
 def test_qualities_are_those_of_the_letters_of_the_guide():
