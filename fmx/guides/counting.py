@@ -84,9 +84,9 @@ class SampleFile:
                 self.lock.release()
 
 
-def opened_first(sample: int, file: int, paths: tuple, find: Find) -> SampleFile:
+def opened_first(file: tuple[int, int, tuple], find: Find) -> SampleFile:
     """Return a SampleFile of which only the first reads were read, to find where guides are; it is closed."""
-    with closing(SampleFile(sample, file, paths, 1)) as first:
+    with closing(SampleFile(*file, 1)) as first:
         while first.where is None and not first.is_over:
             first.read(find)
     return first
@@ -291,10 +291,8 @@ class Counter:
             where, empty = self._where(batches)
             return () if empty else where
 
-        for number, file, paths in files_of(self._samples):
-            if all(map(os.path.isfile, paths)) and opened_first(number, file, paths, look).where:
-                return True
-        return False
+        files = (file for file in files_of(self._samples) if all(map(os.path.isfile, file[2])))
+        return any(opened_first(file, look).where for file in files)
 
     def _where(self, batches: tuple[ReadBatch, ...]) -> tuple[tuple, list]:
         """Return (where guides are, the mates without any if no read or pair can count)."""

@@ -76,7 +76,7 @@ def spans_of_shard(samples: Sequence[Sample], shard: Any, counter: Counter) -> I
     plan = shard.cut(InputRange(paths, CHUNK_SIZE, counter.options.n_threads))
     for number, before, span in plan.numbered():
         if number not in opened:
-            opened[number] = opened_first(*files[number], counter.find)
+            opened[number] = opened_first(files[number], counter.find)
         yield FileSpan(opened[number], span, None, before)
 
 
@@ -282,7 +282,7 @@ def make_counter(
     windows = list(zip(targets.guides, options.looked, strict=True))
     for guides in dict.fromkeys(targets.guides):
         ids, numbers, (close, opposite) = guides.ids, np.arange(len(guides.ids)), guides.others()
-        if n := np.count_nonzero(close != NONE):
+        if n := int(np.count_nonzero(close != NONE)):
             examples = (f" (such as {ids[i]} and {ids[close[i]]})" for i in np.flatnonzero(close >= 0))
             what = "; reads that match both are ambiguous" if options.mismatches else ""
             are = n_of(n, "guide differs", "guides differ")
