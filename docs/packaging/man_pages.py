@@ -56,11 +56,9 @@ def options(context) -> list:
     if isinstance(command, click.Group):
         params = [param for param in command.get_params(context) if isinstance(param, click.Option)]
         return entries(".SH OPTIONS", [record for x in params if (record := x.get_help_record(context))])
-    from fmx.cli.command import record_of
-
     found = [".SH OPTIONS"]
     for heading, below in command.headings(context).items():
-        found += entries(f".SS {heading}", [record_of(option, context) for option in below])
+        found += entries(f".SS {heading}", [option.get_help_record(context) for option in below])
     return found
 
 

@@ -11,7 +11,6 @@ from mkdocs.structure.files import File
 
 import fmx
 from fmx.cli import main as cli
-from fmx.cli.command import record_of
 
 ROOT = Path(__file__).parent.parent.parent
 TOP = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
@@ -100,7 +99,7 @@ def of_command(context) -> list:
     usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
     found = [f"    {usage}", *inspect.cleandoc(command.help).split("\n\n")]
     for heading, options in command.headings(context).items():
-        records = (record_of(option, context) for option in options)
+        records = (option.get_help_record(context) for option in options)
         rows = [f"| {cell(f'`{name}`')} | {cell(text)} |" for name, text in records]
         found += [f"## {heading}", "\n".join(["| option | description |", "|---|---|", *rows])]
     if command.epilog:

@@ -16,7 +16,6 @@ from .. import system
 from .._version import __version__
 from ..errors import MESSAGE, FmxError, LostDeviceError, brief
 from ..system import open_closed_streams, started, tell
-from .command import help_all
 
 _SYNONYMS = {  # options of other programs, and what fmx calls them
     "-p": "--threads", "-v": "--mismatches", "-S": "--format", "-b": "--format", "--gpu": "--engine",
@@ -84,9 +83,6 @@ def fmx(debug: bool) -> None:
     fmx search reads.fq.gz > hits.sam     map reads
     fmx locate -p GATTACA                 list every occurrence
     """
-
-
-fmx.params.append(help_all())
 
 
 def run(arguments: Sequence[str], start: float | None = None) -> int:

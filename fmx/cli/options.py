@@ -17,7 +17,7 @@ from .._version import __version__
 from ..errors import IndexFileError, shown
 from ..report import MULTIQC, Report, command_line, with_general
 from ..system import available_cores
-from .command import CLUSTER, GPU, Decorator, command, group, rare, together  # noqa: F401
+from .command import Decorator, command, group, together  # noqa: F401
 
 if TYPE_CHECKING:
     from ..jobs import IndexChoice, Resources
@@ -68,7 +68,7 @@ def shard_of(value: str) -> tuple[int, int]:
 # The options.
 
 COUNT = number(*limits.COUNT)
-INDEX = "Index and memory"  # a heading of --help
+INDEX, CLUSTER, GPU = "Index and memory", "Cluster", "GPU"  # headings of --help
 _USUAL_INDEX = "[default: $FMX_INDEX, else the only .fmx folder in the current folder]"
 threads = click.option("-t", "--threads", type=number(*limits.THREADS), default=available_cores,
                        show_default="all cores",
@@ -81,16 +81,15 @@ indexes = group(
                  help=f"Index to search; repeat to search several together.  {_USUAL_INDEX}"),
 )  # fmt: skip
 max_memory_of = functools.partial(click.option, "--max-memory", type=size)
-verify = rare(
-    click.option("--verify", is_flag=True,
-                 help="Check the index files even if they are unchanged since the last check.")
-)  # fmt: skip
+verify = click.option(
+    "--verify", is_flag=True, help="Check the index files even if they are unchanged since the last check."
+)
 _engine_of = functools.partial(click.option, "--engine", metavar="NAME", default="cpu")
 _WHERE = "Run on the CPU (cpu), on a GPU (cuda), or on whichever is faster (auto)."
 _device_of = functools.partial(click.option, "--device", type=number(0, 999), show_default="0")
 _gpu_memory = click.option("--gpu-memory", type=size, show_default="all that is free",
                            help="Use at most SIZE of the memory of each GPU, e.g. 8G.")  # fmt: skip
-_one_gpu = rare(_device_of(help="GPU to use, counted from 0."), _gpu_memory)
+_one_gpu = together(_device_of(help="GPU to use, counted from 0."), _gpu_memory)
 on_processor = group(GPU, _engine_of(type=click.Choice(limits.PROCESSORS), help=_WHERE), _one_gpu)
 on_processors = group(
     GPU,
@@ -104,13 +103,11 @@ on_processors = group(
 searching = together(
     group(
         INDEX,
-        rare(
-            click.option("--layout", metavar="NAME",
-                         help="Search with this layout only; auto chooses the fastest."),
-            click.option("--method", type=click.Choice(limits.METHODS), metavar="NAME", default="auto",
-                         help="Search method: verify (seed and verify), backward (backward search), sparse "
-                         "(sparse index), or auto, the fastest that the index supports."),
-        ),
+        click.option("--layout", metavar="NAME",
+                     help="Search with this layout only; auto chooses the fastest."),
+        click.option("--method", type=click.Choice(limits.METHODS), metavar="NAME", default="auto",
+                     help="Search method: verify (seed and verify), backward (backward search), sparse "
+                     "(sparse index), or auto, the fastest that the index supports."),
         max_memory_of(help="Use the fastest method that fits in SIZE of memory, e.g. 8G."), verify,
     ),
     group(

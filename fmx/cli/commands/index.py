@@ -38,16 +38,14 @@ from .. import options
     options.max_memory_of(
                           help="Choose the fastest layout whose searches fit in SIZE of memory, e.g. 8G. "
                           "Building may take more."),
-    options.rare(
-        click.option("--sa-rate", type=options.number(*limits.SA_RATE), default=1,
-                     help="Keep every N-th position of the suffix array; above 1 the index is smaller and "
-                     "reports hits more slowly."),
-        click.option("--prefix-length", type=options.number(*limits.PREFIX_LENGTH),
-                     show_default="by size of the reference",
-                     help="Length of the longest strings in the prefix table, 4 to 15 bases."),
-        click.option("--with-lcp", is_flag=True,
-                     help="Add the LCP array, which 'fmx mem --algorithm mummergpu' needs."),
-    ),
+    click.option("--sa-rate", type=options.number(*limits.SA_RATE), default=1,
+                 help="Keep every N-th position of the suffix array; above 1 the index is smaller and "
+                 "reports hits more slowly."),
+    click.option("--prefix-length", type=options.number(*limits.PREFIX_LENGTH),
+                 show_default="by size of the reference",
+                 help="Length of the longest strings in the prefix table, 4 to 15 bases."),
+    click.option("--with-lcp", is_flag=True,
+                 help="Add the LCP array, which 'fmx mem --algorithm mummergpu' needs."),
 )  # fmt: skip
 @options.on_processor
 @options.running

@@ -23,11 +23,9 @@ from .. import options
     click.option("--mumreference", is_flag=True, help="Report matches that occur once in the reference."),
     click.option("--mum", is_flag=True,
                  help="Report matches that occur once in the reference and once in the query."),
-    options.rare(
-        click.option("--algorithm", type=click.Choice(["seeds", "mummergpu"]), default="seeds",
-                     help="seeds is faster; mummergpu, as in MUMmerGPU++, finds the same matches and needs "
-                     "an index built --with-lcp."),
-    ),
+    click.option("--algorithm", type=click.Choice(["seeds", "mummergpu"]), default="seeds",
+                 help="seeds is faster; mummergpu, as in MUMmerGPU++, finds the same matches and needs "
+                 "an index built --with-lcp."),
 )  # fmt: skip
 @options.group(
     "Output",

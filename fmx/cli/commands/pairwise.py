@@ -27,11 +27,9 @@ _DEFINITIONS = click.Choice([str(i) for i in range(limits.IDENTITIES[0], limits.
     click.option("--match", type=_SCORE, default=4, help="Score of a match."),
     click.option("--mismatch", type=_SCORE, default=-5, help="Score of a mismatch."),
     click.option("--gap", type=_SCORE, default=-10, help="Score of each base in a gap."),
-    options.rare(
-        click.option("--no-prefilter", is_flag=True,
-                     help="Align all pairs; by default, those that share too few k-mers to reach --id are "
-                     "skipped."),
-    ),
+    click.option("--no-prefilter", is_flag=True,
+                 help="Align all pairs; by default, those that share too few k-mers to reach --id are "
+                 "skipped."),
 )  # fmt: skip
 @options.group(
     "Output",

@@ -77,11 +77,9 @@ def _check_reference(path: str) -> None:
     click.option("--min-match", "stretch", type=options.number(*limits.STRETCH),
                  help="Find reads of which N consecutive bases, such as 31, occur, not all, and pairs with "
                  "such a mate, for --al, --un, --screen and --counts; no hits are written."),
-    options.rare(
-        click.option("--seed", type=options.number(*limits.SEED),
-                     help="Choose the reported hits at random, not the first; the same N gives the same "
-                     "hits."),
-    ),
+    click.option("--seed", type=options.number(*limits.SEED),
+                 help="Choose the reported hits at random, not the first; the same N gives the same "
+                 "hits."),
     options.strands,
 )  # fmt: skip
 @options.group(
@@ -104,14 +102,12 @@ def _check_reference(path: str) -> None:
     click.option("--reference", type=click.Path(), metavar="FASTA",
                  help="Reference for writing or reading CRAM."),
     click.option("--no-unmapped", is_flag=True, help="Do not write unmapped reads."),
-    options.rare(
-        click.option("--tags", metavar="NAME,...",
-                     show_default="NH,HI,NM,MD, MC of mates",
-                     help="SAM tags to write, comma-separated, or none; RG is always written."),
-        click.option("--nh", type=click.Choice(["total", "reported"]), default="total",
-                     help="Set the tag NH to the number of all occurrences (total), or of the reported "
-                     "hits."),
-    ),
+    click.option("--tags", metavar="NAME,...",
+                 show_default="NH,HI,NM,MD, MC of mates",
+                 help="SAM tags to write, comma-separated, or none; RG is always written."),
+    click.option("--nh", type=click.Choice(["total", "reported"]), default="total",
+                 help="Set the tag NH to the number of all occurrences (total), or of the reported "
+                 "hits."),
     click.option("-C", "--comments", is_flag=True,
                  help="Copy the SAM tags in the comments of reads, or the tags of BAM and CRAM, to the "
                  "records."),
@@ -130,11 +126,9 @@ def _check_reference(path: str) -> None:
                  help="Also write the mapped reads to FILE, unchanged; compressed if it ends with .gz. With "
                  "{target} in the name, each contig has a file (with several -x: each index; --counts-by "
                  "group: each group)."),
-    options.rare(
-        click.option("--shared", type=click.Choice(["ambiguous", "each"]), default="ambiguous",
-                     help="With {target} in --al: write reads of several targets to a file called ambiguous, "
-                     "or to the file of each."),
-    ),
+    click.option("--shared", type=click.Choice(["ambiguous", "each"]), default="ambiguous",
+                 help="With {target} in --al: write reads of several targets to a file called ambiguous, "
+                 "or to the file of each."),
     click.option("--un", type=options.READS,
                  help="Also write the unmapped reads to FILE, unchanged; compressed if it ends with .gz."),
     options.reporting(KINDS["search"]),
