@@ -44,7 +44,7 @@ class Hook(BuildHookInterface):
         level = os.environ.get("FMX_COMPILE_FOR", "")
         self.app.display_waiting("Compiling machine code for fmx; FMX_NO_COMPILE=1 leaves it out ...")
         try:
-            code = self.compile(scratch, level)
+            code = self.compile(scratch)
         except (OSError, subprocess.CalledProcessError) as error:
             why = (getattr(error, "stderr", None) or str(error)).strip().splitlines()[-1]
             if level:
@@ -57,7 +57,7 @@ class Hook(BuildHookInterface):
         for path in code.glob("fmx.*.o"):
             build_data["force_include"][str(path)] = f"fmx/code/{code.name}/{path.name}"
 
-    def compile(self, scratch, level):
+    def compile(self, scratch):
         """Compile in processes of their own; the folder of the code."""
         packages = scratch / "packages"
         if not (find_spec("numba") and find_spec("isal")):
@@ -66,7 +66,7 @@ class Hook(BuildHookInterface):
         path = [self.root, str(packages), *sys.path]
         known = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}
         environment = known | {"PYTHONPATH": os.pathsep.join(path), "FMX_CACHE": str(scratch)}
-        return Path(output([sys.executable, str(HERE / "machine_code.py"), level], environment).strip())
+        return Path(output([sys.executable, str(HERE / "machine_code.py")], environment).strip())
 
     def finalize(self, version, build_data, artifact_path):
         """Called after the wheel was built."""

@@ -1,29 +1,26 @@
 """Compile machine code for a wheel, and print its folder, which is in that of FMX_CACHE.
 
-python docs/packaging/machine_code.py: what the usual commands need, for this processor.  With the name of a
-level of processors, as x86-64-v3: all functions.  With names of GPUs, as sm_80,sm_90: all kernels.
+python docs/packaging/machine_code.py: what the usual commands need, for this processor; all functions, for
+the processors that FMX_COMPILE_FOR names.  With names of GPUs, as sm_80,sm_90: all kernels.
 """
 
 import os
 import sys
 
-from fmx.compiler import ahead, native, object_cache
+from fmx.compiler import ahead, object_cache
 
 MOST = 16  # processes, of some 200 MB each
 
 
-def main(target: str = "") -> None:
+def main(gpus: str = "") -> None:
     """Compile on all cores.  Exits with a message if nothing, or not all for a target, can be compiled."""
-    gpus = target.split(",") if target.startswith("sm_") else []
-    level = "" if gpus else target
-    if level:
-        native.compile_for(level)
+    level = os.environ.get("FMX_COMPILE_FOR")
     ahead.import_bodies()
-    entries = [entry for gpu in gpus for entry in ahead.kernels_for(gpu)]
+    entries = [entry for gpu in gpus.split(",") if gpu for entry in ahead.kernels_for(gpu)]
     if not gpus:
         entries = [entry for entry in ahead.functions() if level or entry.is_usual]
-    failed = ahead.compile_all(entries, min(len(os.sched_getaffinity(0)), MOST), level)
-    if failed and (target or len(failed) == len(entries)):
+    failed = ahead.compile_all(entries, min(len(os.sched_getaffinity(0)), MOST))
+    if failed and (gpus or level or len(failed) == len(entries)):
         sys.exit(f"{len(failed)} functions could not be compiled, such as {failed[0].name.split()[0]}")
     print(object_cache.folder(object_cache.GPUS if gpus else ""))
 

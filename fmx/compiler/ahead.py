@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import n_of
-from . import native, object_cache
+from . import object_cache
 
 PATH = Path(__file__).with_name("entry_points.txt")
 KERNELS = Path(__file__).with_name("kernels.txt")
@@ -93,29 +93,26 @@ def is_kept(entry: Entry) -> bool:
     return object_cache.load(function.name(*what), object_cache.GPUS if entry.gpu else "") is not None
 
 
-def compile_all(entries: list[Entry], n: int, level: str = "", listener: Any = None) -> list[Entry]:
-    """Compile entries in at most ``n`` processes, for a native.Level of that name, or for this processor.
+def compile_all(entries: list[Entry], n: int, listener: Any = None) -> list[Entry]:
+    """Compile entries in at most ``n`` processes, for this processor or the level that the environment names.
 
     ``listener``, a Progress, shows how many are compiled.  Returns the entries whose code is not on disk
     afterwards: it could not be compiled or stored, or the process ended.
     """
     largest_first = sorted(entries, key=lambda entry: -entry.size)
     left = {str(number): entry for number, entry in enumerate(largest_first)}
-    total, n = sum(entry.size for entry in entries), max(1, min(n, len(entries)))
+    n = max(1, min(n, len(entries)))
 
     def message() -> str:
         return f"{len(entries) - len(left):,} of {n_of(len(entries), 'function')} compiled"
 
-    def share() -> float:
-        return 1 - sum(entry.size for entry in list(left.values())) / total
-
-    program = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import work; work({level!r})"
+    program = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import work; work()"
     results, outlet = os.pipe()
     how: dict = {"stdin": subprocess.PIPE, "stdout": outlet, "stderr": subprocess.DEVNULL, "text": True}
     processes = [subprocess.Popen([sys.executable, "-c", program], **how) for _ in range(n)]
     os.close(outlet)
     try:
-        with open(results) as lines, listener.alone(message, share) if listener else nullcontext():
+        with open(results) as lines, listener.kept_up(message) if listener else nullcontext():
             for i, process in enumerate(processes):
                 assert process.stdin
                 with suppress(OSError), process.stdin as stdin:  # the process ended
@@ -129,11 +126,9 @@ def compile_all(entries: list[Entry], n: int, level: str = "", listener: Any = N
     return list(left.values())
 
 
-def work(level: str) -> None:
+def work() -> None:
     """Compile the entries in standard input; print the numbers of those whose code is on disk then."""
     gc.disable()
-    if level:
-        native.compile_for(level)
     import_bodies()
     for number, fields in json.load(sys.stdin):
         with suppress(Exception):  # any error: the command that needs the function will report it

@@ -30,7 +30,6 @@ _lock = threading.RLock()
 @functools.cache
 def compiler() -> ModuleType:
     """Return the module that compiles, which imports numba."""
-    native.need_room(native.COMPILING)
     return import_module(".numba_cpu", __package__)
 
 
@@ -53,10 +52,7 @@ class Compiled(Piece):
 
     def code(self, kinds: tuple) -> Code:
         """Return the code for arguments of some kinds, kept or compiled."""
-
-        def make() -> Code:
-            return compiler().machine_code(self.made, kinds, native.level[0])
-
+        make = lambda: compiler().machine_code(self.made, kinds, native.level)  # noqa: E731
         return object_cache.load_or_make(self.name(kinds), make)
 
     def name(self, kinds: tuple) -> str:

@@ -1,46 +1,16 @@
-"""Machine code in memory: kinds of arguments, loading by LLVM, calls through the entry of numba_cpu.py.
-
-LLVM aborts the process when memory runs out, so enough address space is checked for in advance.
-"""
+"""Machine code in memory: kinds of arguments, loading by LLVM, calls through the entry of numba_cpu.py."""
 
 import ctypes
 import os
-import resource
 import sys
 from array import array
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+import llvmlite.binding as llvm
 import numpy as np
 
-from ..errors import FmxError
 from . import CHECKED
-
-MB = 1 << 20
-# Address space taken by LLVM, by the code of a function, and by numba when it compiles one.
-LLVM, CODE, COMPILING = 200 * MB, 32 * MB, 160 * MB
-
-
-def need_room(size: int) -> None:
-    """Raise FmxError if a limit of this process (ulimit -v) leaves less address space than ``size``."""
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if limit == resource.RLIM_INFINITY:
-        return
-    try:
-        with open("/proc/self/statm") as stream:
-            used = int(stream.read().split()[0]) * resource.getpagesize()
-    except OSError:  # only Linux has this file
-        return
-    if limit - used < size:
-        raise FmxError(
-            f"out of memory: {(used + size) // MB:,} MB of address space are needed, but only "
-            f"{limit // MB:,} MB are allowed: raise the limit with 'ulimit -v'"
-        )
-
-
-need_room(LLVM)
-
-import llvmlite.binding as llvm  # noqa: E402
 
 _X86, _ARM = "x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"
 _V3 = "+cx16,+sahf,+popcnt,+sse3,+ssse3,+sse4.1,+sse4.2,+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe,+xsave"
@@ -62,12 +32,8 @@ LEVELS = {
     "x86-64-v3": Level(_X86, "x86-64-v3", _V3),
     "aarch64": Level(_ARM, "generic", ""),
 }
-level: list[Level | None] = [None]  # what this process compiles for, instead of this processor
-
-
-def compile_for(name: str) -> None:
-    """Compile for a level instead of this processor from now on, in this process."""
-    level[:] = [LEVELS[name]]
+_name = os.environ.get("FMX_COMPILE_FOR")
+level = LEVELS[_name] if _name else None  # what this process compiles for, instead of this processor
 
 
 def levels() -> list[str]:
@@ -81,8 +47,8 @@ def levels() -> list[str]:
 
 def processor() -> str:
     """Return the processor that code is compiled for, as numba sees it, or the level."""
-    if level[0]:
-        return str(level[0])
+    if level:
+        return str(level)
     name = os.environ.get("NUMBA_CPU_NAME") or llvm.get_host_cpu_name()
     features = os.environ.get("NUMBA_CPU_FEATURES") or llvm.get_host_cpu_features().flatten()
     return str(Level(llvm.get_process_triple(), name, features))
@@ -155,7 +121,9 @@ def fill(values: Iterable, kinds: list, slots: Any, array_type: type, add_array:
         else:
             kind = _number_kind(value)
             kinds.append(kind)
-            slots.append(_number_bits(value, kind))
+            # Its bits, as a whole number that fits a slot.
+            bits = np.dtype(kind).type(value).tobytes() if kind in _AS_BITS else b""
+            slots.append(int.from_bytes(bits, sys.byteorder, signed=True) if bits else int(value))
 
 
 def _number_kind(value: Any) -> str:
@@ -170,13 +138,6 @@ def _number_kind(value: Any) -> str:
     raise TypeError(f"compiled code does not accept {type(value).__name__}")
 
 
-def _number_bits(value: Any, kind: str) -> int:
-    """Return the bits of a number of that kind, as a whole number that fits a slot."""
-    if kind not in _AS_BITS:
-        return int(value)
-    return int.from_bytes(np.dtype(kind).type(value).tobytes(), sys.byteorder, signed=True)
-
-
 class Native:
     """Code in memory; called with slots of arguments of its kinds, and the arguments, to keep them alive.
 
@@ -184,7 +145,6 @@ class Native:
     """
 
     def __init__(self, code: Code, keeps_lock: bool = False) -> None:
-        need_room(CODE)
         # Each in a separate engine: numba may give the same names in different processes.
         empty = llvm.parse_assembly("")
         self._engine = llvm.create_mcjit_compiler(empty, new_target())

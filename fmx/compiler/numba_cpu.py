@@ -25,7 +25,7 @@ from numba.np.numpy_support import as_dtype
 
 from ..errors import FmxError
 from . import CHECKED
-from .native import COMPILING, ENTRY, READ_ONLY, Code, Level, llvm, need_room, new_target
+from .native import ENTRY, READ_ONLY, Code, Level, llvm, new_target
 from .piece import Piece
 
 if not ((0, 61) <= numba.version_info.short < (0, 69) and np.__version__.startswith("2.")):
@@ -196,7 +196,6 @@ def choice(dispatch: Callable, bodies: dict, default: Callable | None) -> Callab
 
 def machine_code(dispatcher: Any, kinds: tuple, level: Level | None = None) -> Code:
     """Return the Code of a dispatcher for arguments of these kinds (native.spread)."""
-    need_room(COMPILING)
     signature = types_of(kinds)
     with lowering(level):
         dispatcher.compile(signature)

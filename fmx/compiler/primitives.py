@@ -65,12 +65,6 @@ def prefetch(array, i):
 
 
 @primitive
-def trap():
-    """Stop the program, or the kernel: an assumption of compiled code does not hold."""
-    raise AssertionError("a contract of compiled code is broken")
-
-
-@primitive
 def copy_bytes(target, i, source, j, n):
     """Set ``target[i:i+n] = source[j:j+n]`` for uint8 arrays that do not overlap."""
     target[i : i + n] = source[j : j + n]

@@ -76,11 +76,6 @@ trailing_zeros = instruction(int64(uint64), lambda builder, x: builder.cttz(x, _
 swap_bytes = instruction(uint64(uint64), lambda builder, x: builder.bswap(x))
 
 
-@instruction(void())
-def trap(builder):
-    _call(builder, "llvm.trap", _NOTHING)
-
-
 def _bits_from(builder, n, bits, register):
     """Shift by a register: on a GPU, a shift by ``bits`` or more gives 0; in LLVM its result is undefined."""
     word = ir.IntType(bits)

@@ -22,10 +22,9 @@ def base() -> Path | None:
     shared = os.environ.get("XDG_CACHE_HOME", "")
     cache = os.environ.get("FMX_CACHE") or (shared if os.path.isabs(shared) else "~/.cache")
     cache = os.path.join(os.path.expanduser(cache), "fmx")
-    try:
+    with suppress(OSError):  # relative to a folder that was deleted
         return None if cache.startswith("~") else Path(os.path.realpath(cache))
-    except OSError:  # relative to a folder that was deleted
-        return None
+    return None
 
 
 @contextmanager
@@ -72,8 +71,12 @@ def write(folder: Path, name: str, data: bytes) -> None:
                 file.write(data)
             os.replace(draft, name, src_dir_fd=at, dst_dir_fd=at)
         finally:
-            with suppress(FileNotFoundError):
-                os.unlink(draft, dir_fd=at)
+            _remove(draft, at)
+
+
+def _remove(name: str, at: int) -> None:
+    with suppress(OSError):
+        os.unlink(name, dir_fd=at)
 
 
 @contextmanager
@@ -83,21 +86,16 @@ def locked(folder: Path, name: str) -> Iterator[None]:
     The lock is a file, removed afterwards; the system releases the lock of a process that ends, but not that
     of one that is stopped.
     """
-    lock, file = f"{name}.lock", -1
     with ExitStack() as stack:
         with suppress(OSError):
             at = stack.enter_context(_opened(folder, make=True))
-            file = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600, dir_fd=at)
+            file = os.open(f"{name}.lock", os.O_RDWR | os.O_CREAT, 0o600, dir_fd=at)
+            stack.callback(os.close, file)
+            stack.callback(_remove, f"{name}.lock", at)
             for _ in range(_MOST_PAUSES):
                 try:
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     break
                 except BlockingIOError:
                     time.sleep(_PAUSE)
-        try:
-            yield
-        finally:
-            if file >= 0:
-                with suppress(OSError):
-                    os.unlink(lock, dir_fd=at)
-                os.close(file)
+        yield

@@ -10,13 +10,11 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from conftest import ROOT
-from cover import nightly
 
 from fmx.compiler import native, numba_cpu, object_cache, private
 from fmx.compiler.native import Code
@@ -368,24 +366,3 @@ def test_without_home_passwd_entry_and_room_for_files_all_works(folder):
     assert done.returncode == 0, done.stderr
     assert "(each time: " in done.stderr.splitlines()[0]
     assert os.listdir(folder) == ["l.fmx"]
-
-
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="only Linux tells what is taken")
-@pytest.mark.parametrize("is_warm", [True, nightly(False)])
-def test_too_little_memory_for_the_compiler_is_one_line(index_of, tmp_path, is_warm):
-    command = ["locate", "-x", index_of((("c", "ACGTTGCA" * 40),)), "-p", "GTTG"]
-    cache = {"FMX_CACHE": str(os.environ["FMX_CACHE"] if is_warm else tmp_path), "OPENBLAS_NUM_THREADS": "1"}
-    whole = fmx(*command, variables={"FMX_CACHE": os.environ["FMX_CACHE"]}).stdout
-    codes = set()
-    for megabytes in (160, 240, 320, 345, 1200) if is_warm else (360, 420, 480, 560, 1200):
-        limit = f"import resource; resource.setrlimit(resource.RLIMIT_AS, ({megabytes << 20},) * 2); "
-        done = fmx(*command, program=f"{limit}from fmx.cli.main import main; main()", variables=cache)
-        codes.add(done.returncode)
-        if done.returncode:
-            last = done.stderr.splitlines()[-1]
-            assert done.returncode == 1, (megabytes, done.stderr)
-            assert last.startswith("fmx: error: out of memory"), (megabytes, done.stderr)
-            assert len(done.stderr.splitlines()) <= 2
-        else:
-            assert done.stdout == whole
-    assert codes == {0, 1}
