@@ -6,21 +6,17 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from numbers import Integral
 from threading import Lock
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, TypeAlias
 
 from ..compiler import object_cache
 from ..report import SPENT, Report
 from ..system import started, tell
 
-
-class Writable(Protocol):
-    """An object that takes bytes: a file, or a sink of the output."""
-
-    def write(self, piece: Any, /) -> object: ...
+Writable: TypeAlias = Any  # has ``write(piece)``: a file, or a sink of the output
 
 
 class Clock:
@@ -92,8 +88,9 @@ class Wall:
     def in_words(self) -> str:
         """Describe the total and what it was spent on."""
         total = self.over()
-        shown = {stage: seconds for stage, seconds in self.spent.items() if seconds >= _SHOWN}
-        parts = [f"{seconds:.1f} {SPENT.get(stage, stage)}" for stage, seconds in shown.items()]
+        parts = [
+            f"{spent:.1f} {SPENT.get(stage, stage)}" for stage, spent in self.spent.items() if spent >= _SHOWN
+        ]
         return f"{total:.1f} s ({', '.join(parts)})" if parts[1:] else f"{total:.1f} s"
 
     def rate(self, n: int, unit: str) -> str:
@@ -180,10 +177,6 @@ class TimedFile:
 # Messages and progress on standard error: on a terminal one line that is replaced, elsewhere a line per
 # minute.
 
-_BAR, _WITH_BAR = "|{bar:10}| ", 64  # shown if a line has that many columns
-_KNOWN = "{percentage:3.0f} % " + _BAR + "{elapsed}, {remaining} left: {desc}"
-_UNKNOWN = "{elapsed}: {desc}"
-
 
 class Progress:
     """Writes messages and progress, unless ``quiet``; ``warns``: warnings in any case.
@@ -200,13 +193,11 @@ class Progress:
         seldom: float = 60.0,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.quiet, self.wall, self._often, self._now = quiet, Wall(), often, now
-        self._warns = warns
+        self.quiet, self.wall, self._often, self._now, self._warns = quiet, Wall(), often, now, warns
         self._live = not quiet and sys.stderr.isatty()
         self._wait = often if self._live else seldom
         self._shown = now() if not self._live else 0.0
         self._lock = threading.Lock()
-        self._alone: tuple | None = None
         self.follow()
 
     def begin(self) -> None:
@@ -217,10 +208,6 @@ class Progress:
         """Begin a task; ``share()`` is the fraction of it that is done, from 0 to 1, or None if unknown."""
         self._share, self._start = share, self._now()
 
-    def share(self) -> float | None:
-        """Return the fraction of the current task that is done, or None if unknown."""
-        return self._share()
-
     def say(self, message: str) -> None:
         """Write a line that stays."""
         if not self.quiet:
@@ -228,10 +215,8 @@ class Progress:
 
     def warn(self, message: str) -> None:
         """Write a warning: something of the input or the options may make the result wrong."""
-        if self.quiet and self._warns:
+        if self._warns or not self.quiet:
             tell(f"fmx: warning: {message}")
-        else:
-            self.say(f"warning: {message}")
 
     def show(self, message: str) -> None:
         """Show progress; on a terminal, the next line replaces it, at most five times per second."""
@@ -240,8 +225,10 @@ class Progress:
             if self.quiet or now - self._shown <= self._wait:
                 return
             self._shown = now
-            what, share, start = self._alone or (lambda: message, self._share, self._start)
-            line = meter(what(), share(), now - start, _columns() if self._live else None)
+            columns = None
+            with suppress(OSError):
+                columns = max(1, os.get_terminal_size(sys.stderr.fileno()).columns - 1)
+            line = meter(message, self._share(), now - self._start, columns if self._live else None)
             if self._live:
                 tell(line, end="")
             else:
@@ -251,10 +238,10 @@ class Progress:
     def stage(self, name: str) -> Iterator[Callable[[float | None], None]]:
         """Show a stage, as in ``with progress.stage("suffix array") as done:``, and then its seconds.
 
-        ``done(share)`` may be called to update the fraction done; the time advances in any case.  The
-        seconds of compiling are shown separately.
+        ``done(share)`` may be called to update the fraction done; the time advances in any case.
         """
-        start, compiled, share = self._now(), object_cache.seconds_of_compiling(), None
+        wall, share = Wall(time.monotonic()), None
+        wall.turn_to(name)
 
         def done(now: float | None) -> None:
             nonlocal share
@@ -265,20 +252,7 @@ class Progress:
         self.show(name)
         with self.kept_up(lambda: name):
             yield done
-        seconds, compiling = self._now() - start, object_cache.seconds_of_compiling() - compiled
-        compiling = min(compiling, seconds)
-        beside = f", compiling: {compiling:.1f} s" if compiling >= _SHOWN else ""
-        self.say(f"{name}: {seconds - compiling:.1f} s{beside}")
-
-    @contextmanager
-    def alone(self, message: Callable[[], str], share: Callable[[], float | None]) -> Iterator[None]:
-        """Within the context, show only ``message()`` and ``share()``, updated as time passes."""
-        self._alone = message, share, self._now()
-        try:
-            with self.kept_up(message):
-                yield
-        finally:
-            self._alone = None
+        self.say(f"{name}: {wall.in_words()}")
 
     @contextmanager
     def kept_up(self, message: Callable[[], str]) -> Iterator[None]:
@@ -290,30 +264,18 @@ class Progress:
                 self.show(message())
 
         thread = threading.Thread(target=repeat, daemon=True)
-        if not self.quiet:
-            thread.start()
+        thread.start()
         try:
             yield
         finally:
             is_over.set()
-            if not self.quiet:
-                thread.join()
+            thread.join()
 
 
 def meter(message: str, share: float | None, seconds: float, columns: int | None) -> str:
-    """Format a progress line of at most ``columns`` (None: of any width, without a bar)."""
-    from tqdm.std import tqdm  # takes 25 ms, spent only when progress is shown
-
-    form = _UNKNOWN if share is None else _KNOWN if (columns or 0) >= _WITH_BAR else _KNOWN.replace(_BAR, "")
-    is_plain = "utf" not in (sys.stderr.encoding or "").lower()
-    line = tqdm.format_meter(
-        share or 0, 1, seconds, ncols=columns, prefix=message, bar_format=form, ascii=is_plain
-    )
-    return line.rstrip()
-
-
-def _columns() -> int | None:
-    try:
-        return max(1, os.get_terminal_size(sys.stderr.fileno()).columns - 1)
-    except OSError:
-        return None
+    """Format a progress line of at most ``columns`` (None: of any width)."""
+    line = f"{timedelta(seconds=int(seconds))}: {message}"
+    if share is not None:
+        left = timedelta(seconds=int(seconds / share - seconds)) if share else "?"
+        line = f"{share:4.0%} in {timedelta(seconds=int(seconds))}, {left} left: {message}"
+    return line[:columns]

@@ -12,7 +12,6 @@ import struct
 import subprocess
 import sys
 import termios
-import threading
 import time
 from pathlib import Path
 
@@ -33,11 +32,9 @@ UNIT = random_letters(3000, "wall")
 
 
 def test_a_line_says_how_much_is_done_and_left():
-    assert meter("7 reads", 0.25, 60, 80) == " 25 % |██▌       | 01:00, 03:00 left: 7 reads"
-    assert meter("7 reads", 0.25, 60, None) == " 25 % 01:00, 03:00 left: 7 reads"
-    assert meter("7 reads", 0.25, 60, 50) == " 25 % 01:00, 03:00 left: 7 reads"
+    assert meter("7 reads", 0.25, 60, None) == " 25% in 0:01:00, 0:03:00 left: 7 reads"
     assert meter("7 reads", None, 3700, 80) == "1:01:40: 7 reads"
-    assert meter("7 reads", 0, 5, 80).endswith("00:05, ? left: 7 reads")
+    assert meter("7 reads", 0, 5, 80) == "  0% in 0:00:05, ? left: 7 reads"
 
 
 @pytest.mark.parametrize("share", [None, 0, 0.5, 1])
@@ -78,7 +75,7 @@ def test_elsewhere_a_line_a_minute(capsys):
         now += 1
         said.show(f"{now - 1000:.0f} reads")
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "fmx: 25 % 01:01, 02:59 left: 61 reads"
+    assert lines[0] == "fmx: 25% in 0:01:01, 0:02:59 left: 61 reads"
     assert len(lines) == 3
     Progress(quiet=True).show("nothing")
     assert capsys.readouterr().err == ""
@@ -97,9 +94,6 @@ def test_a_stage_goes_on_while_nobody_tells_anything(capsys):
     with pytest.raises(ValueError, match="x"):
         fail()
     assert {line for line in lines if "layout" not in line} == set()
-    n_threads = threading.active_count()
-    with Progress(quiet=True).stage("layout"):
-        assert threading.active_count() == n_threads
 
 
 def test_a_reference_that_is_read_tells_its_share(folder):
@@ -129,9 +123,7 @@ def test_a_terminal_shows_it(folder, index_of):
     os.close(ours)
     assert command.returncode == 0
     lines = said.decode().split("\r\x1b[K")
-    shown = next(line for line in lines if line.startswith("100 % "))
-    assert re.match(r"100 % \|█", shown)
-    assert len(shown) < 70
+    assert len(next(line for line in lines if line.startswith("100% in "))) < 70
     assert any(line.startswith("fmx: 500 reads") for line in lines)
 
 
