@@ -338,7 +338,7 @@ def score_chunks(
     Finishes chunks that need only scores, and queues the paths of others for threads of the CPU.
     """
     scorer = Scorer(job, session)
-    idle = deque(session.stream() for _ in range(N_STREAMS))
+    idle = deque(GpuStream(session.clock) for _ in range(N_STREAMS))
     running: deque = deque()
     while True:
         group: list = []

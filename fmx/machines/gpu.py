@@ -4,7 +4,6 @@ While one stream computes, the data of another are copied and the host packs and
 module has no kernels, so `fmx pairwise` can be tested with simulated kernels and compiled CPU functions.
 """
 
-import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -300,25 +299,17 @@ class GpuStreams:
     """The streams of a GPU; each is used by one host thread at a time."""
 
     def __init__(self, n: int, session: "GpuSession", timed: bool, at_once: int) -> None:
-        self.n, self.clock, self._session = n, session.clock, session
+        self.n, self._session = n, session
         self._idle: LifoQueue[GpuStream] = LifoQueue()
-        self._thread = threading.local()  # ``stream``: the one that this thread uses now
         for _ in range(n):
-            self._idle.put(session.stream(timed, at_once))
+            self._idle.put(GpuStream(session.clock, timed, at_once))
 
     def run(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        """Return ``work(stream, ...)`` for an idle stream, or the one this thread holds.  Raises
-        DeviceError."""
-        if stream := getattr(self._thread, "stream", None):
-            return work(stream, *arguments)
-        return self._session.run(self._run, work, *arguments)
-
-    def _run(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        stream = self._thread.stream = self._idle.get()
+        """Return ``work(stream, ...)`` for an idle stream.  Raises DeviceError."""
+        stream = self._idle.get()
         try:
-            return work(stream, *arguments)
+            return self._session.run(work, stream, *arguments)
         finally:
-            self._thread.stream = None
             self._idle.put(stream)
 
 
@@ -344,10 +335,6 @@ class GpuSession:
         use(self.number)
         with errors():
             return work(*arguments)
-
-    def stream(self, timed: bool = True, at_once: int = 0) -> GpuStream:
-        """Create a stream for one owner, which allocates ``at_once`` bytes of the device."""
-        return GpuStream(self.clock, timed, at_once)
 
     def streams(
         self, most: int, resident: int = 0, n_bytes: int = 0, timed: bool = True, at_once: int = 0

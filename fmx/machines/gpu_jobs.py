@@ -13,7 +13,7 @@ import numpy as np
 from ..compiler import kernels
 from ..compiler.warp import INT64, atomic_add, cuda, kernel, sync_block, thread_in_block, thread_index
 from . import gpu
-from .jobs import ONE_CORE, Backend, do
+from .jobs import Cores, do
 
 if TYPE_CHECKING:
     from .gpu import DeviceArray, GpuSession, GpuStream
@@ -111,9 +111,10 @@ def do_kernel(job, n, size):
         do(job, stretch, start, min(start + size, n))
 
 
-class Gpu(Backend):
+class Gpu(Cores):
     """The backend of a GpuSession; ``memory``: bytes of it that may be used; ``n_threads`` of the host."""
 
+    serial = False
     empty, zeros, from_host = staticmethod(gpu.empty), staticmethod(gpu.zeros), staticmethod(gpu.to_device)
     to_host, errors = staticmethod(gpu.to_host), staticmethod(gpu.errors)
     sort_pairs = staticmethod(kernels.sort_pairs)
@@ -124,14 +125,14 @@ class Gpu(Backend):
         self.n_threads = n_threads
         self.name, self.memory, self.number = str(session), session.memory, session.number
 
-    def run(self, job: NamedTuple, n: int, size: int = 1) -> None:
+    def run(self, job: NamedTuple, n: int, size: int | None = None) -> None:
         if n:
-            n_threads = gpu.block_size(_N_THREADS)
+            n_threads, size = gpu.block_size(_N_THREADS), size or 1
             do_kernel[-(-n // size // n_threads), n_threads](job, np.int64(n), np.int64(size))
 
     def pieces(self, array: "np.ndarray | DeviceArray", n: int) -> Iterator[np.ndarray]:
         if isinstance(array, np.ndarray):
-            yield from ONE_CORE.pieces(array, n)
+            yield from super().pieces(array, n)
             return
         gpu.use(self.number)
         buffer = gpu.pinned(min(n, array.size), array.dtype)

@@ -167,25 +167,45 @@ def PickChosen(job, stretch, start, stop):
             to += 1
 
 
-class Backend:
-    """What both backends provide; the arrays of a backend are in its own memory."""
+class Cores:
+    """A backend: a number of CPU threads.  The arrays of a backend are in its own memory.
 
-    serial = False  # whether one thread may scan a whole text in reasonable time
-    n_threads = 1
-    memory = 0  # bytes that arrays on a GPU may take
-    errors: Callable[[], AbstractContextManager]  # a context in which errors of a GPU become DeviceError
-    empty: Callable[..., Any]  # (shape, dtype): allocate an array of the backend
-    zeros: Callable[..., Any]
-    from_host: Callable[[Any], Any]  # copy a host array, or a NamedTuple of arrays, to the backend
-    to_host: Callable[[Any], np.ndarray]
-    # (array, n), from any thread: its elements on the host, n at a time, at least one piece; each is valid
-    # until the next
-    pieces: Callable[[Any, int], Iterator[np.ndarray]]
-    run: Callable[..., None]  # (job, n, size): process all n things of a job, ``size`` per stretch
-    # (n, multiple): things per stretch, a multiple of ``multiple``, that keep every thread busy
-    stretch_size: Callable[..., int]
-    # (keys uint64, values uint32, two spare arrays like them, n_bits): both sorted by keys below 2^n_bits
-    sort_pairs: Callable[..., tuple[Any, Any]]
+    ``serial``: whether one thread may scan a whole text in reasonable time; ``memory``: bytes that arrays on
+    a GPU may take; ``errors``: a context in which errors of a GPU become DeviceError; ``empty``, ``zeros``:
+    (shape, dtype), allocate an array; ``from_host`` copies a host array, or a NamedTuple of arrays, to the
+    backend, ``to_host`` an array to the host.
+    """
+
+    serial, memory = True, 0
+    errors: Callable[[], AbstractContextManager] = nullcontext
+    empty: Callable[..., Any] = staticmethod(np.empty)
+    zeros: Callable[..., Any] = staticmethod(np.zeros)
+    from_host: Callable[[Any], Any] = staticmethod(lambda array: array)
+    to_host: Callable[[Any], np.ndarray] = staticmethod(lambda array: array)
+    sort_pairs: Callable[..., tuple[Any, Any]]  # kernels.sort_pairs, on a GPU alone
+
+    def __init__(self, n_threads: int = 1) -> None:
+        self.n_threads = n_threads
+
+    def pieces(self, array: Array, n: int) -> Iterator[np.ndarray]:
+        """Yield the elements of an array on the host, n at a time, at least one piece, in any thread.
+
+        Each piece is valid until the next.
+        """
+        flat = np.ascontiguousarray(array).reshape(-1)
+        for i in range(0, max(flat.size, 1), n):
+            yield flat[i : i + n]
+
+    def stretch_size(self, n: int, multiple: int = 1) -> int:
+        """Return the things per stretch, a multiple of ``multiple``, that keep every thread busy."""
+        return max(-(-n // self.n_threads // multiple), 1) * multiple
+
+    def run(self, job: NamedTuple, n: int, size: int | None = None) -> None:
+        """Process all n things of a job, ``size`` per stretch."""
+        size = size or self.stretch_size(n)
+        starts = enumerate(range(0, n, size))
+        stretches = [(job, stretch, start, min(start + size, n)) for stretch, start in starts]
+        run_all(_do_stretch, stretches, self.n_threads)
 
     def select(self, choice: NamedTuple, n: int) -> Array:
         """Return the kept values of the chosen among n things, in order, as uint32."""
@@ -206,37 +226,7 @@ class Backend:
         return into[: ends[-1]]
 
 
-class Cores(Backend):
-    """A number of CPU threads."""
-
-    empty, zeros, serial, errors = staticmethod(np.empty), staticmethod(np.zeros), True, nullcontext
-    from_host = to_host = staticmethod(lambda array: array)
-
-    def __init__(self, n_threads: int = 1) -> None:
-        self.n_threads = n_threads
-
-    def pieces(self, array: np.ndarray, n: int) -> Iterator[np.ndarray]:
-        flat = np.ascontiguousarray(array).reshape(-1)
-        for i in range(0, max(flat.size, 1), n):
-            yield flat[i : i + n]
-
-    def stretch_size(self, n: int, multiple: int = 1) -> int:
-        return max(-(-n // self.n_threads // multiple), 1) * multiple
-
-    def run(self, job: NamedTuple, n: int, size: int | None = None) -> None:
-        size = size or self.stretch_size(n)
-        starts = enumerate(range(0, n, size))
-        stretches = [(job, stretch, start, min(start + size, n)) for stretch, start in starts]
-        run_all(_do_stretch, stretches, self.n_threads)
-
-    def sort_pairs(
-        self, keys: Array, values: Array, spare_keys: Array, spare_values: Array, n_bits: int
-    ) -> tuple[Array, Array]:
-        order = np.argsort(keys, kind="stable")
-        spare_keys[:], spare_values[:] = keys[order], values[order]
-        return spare_keys, spare_values
-
-
+Backend: TypeAlias = Cores  # or gpu_jobs.Gpu, its subclass
 ONE_CORE = Cores()
 
 

@@ -2,7 +2,7 @@
 
 import os
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from ctypes import CDLL, byref, c_int, c_void_p
 from dataclasses import dataclass
@@ -106,13 +106,5 @@ def choose_place(
             raise
         tell(f"the CPU: {error}")
         return on_cpu()
-    tell(in_words(sessions))
+    tell(" and ".join(map(str, sessions)))
     return result
-
-
-def in_words(sessions: "Sequence[GpuSession]") -> str:
-    """Describe GPUs, for example ``GPUs 0 to 3, NVIDIA H200``; their numbers are consecutive."""
-    if len(sessions) == 1:
-        return str(sessions[0])
-    between, names = "and" if len(sessions) == 2 else "to", dict.fromkeys(each.name for each in sessions)
-    return f"GPUs {sessions[0].number} {between} {sessions[-1].number}, {' and '.join(names)}"

@@ -41,7 +41,7 @@ def device(monkeypatch):
         monkeypatch.setattr(deflate_gpu, "SECTION", SECTION)
         monkeypatch.setattr(deflate_gpu, "BLOCK", BLOCK)
     session = GpuSession()
-    return session.run(deflate_gpu.GpuDeflater), session.stream(timed=False)
+    return session.run(deflate_gpu.GpuDeflater), gpu.GpuStream(session.clock, timed=False)
 
 
 def deflated(device, data, **how) -> bytes:
@@ -92,7 +92,7 @@ def test_a_block_takes_as_much_room_as_by_isal(device):
 
 def lengths_of(counts) -> list:
     """Lengths of the codes of a block by its counts: of letters and lengths, of distances, of these."""
-    stream = GpuSession().stream(timed=False)
+    stream = gpu.GpuStream(GpuSession().clock, timed=False)
     n, kinds = deflate_gpu.N_SECTIONS, (np.uint32, np.int32, np.uint32, np.uint32)
     sizes = n * deflate_gpu.SECTION, n, n, counts.size
     tokens = deflate_gpu.Tokens(*map(gpu.empty, sizes, kinds))

@@ -9,7 +9,7 @@ from texts import random_letters
 
 from fmx.codecs import bgzf as deflate
 from fmx.codecs.inflate_gpu import SLACK, Inflater
-from fmx.machines.gpu import GpuSession
+from fmx.machines.gpu import GpuSession, GpuStream
 from fmx.machines.gpu_jobs import KernelReport
 
 LETTERS = random_letters(700, "inflate").encode()
@@ -26,7 +26,7 @@ DYNAMIC, FIXED, STORED = (9, zlib.Z_DEFAULT_STRATEGY), (9, zlib.Z_FIXED), (0, zl
 @pytest.fixture(scope="module")
 def gpu():
     session = GpuSession()
-    return session.run(Inflater), session.stream(timed=False)
+    return session.run(Inflater), GpuStream(session.clock, timed=False)
 
 
 def framed(body, data, size=None) -> bytes:

@@ -89,7 +89,7 @@ def test_stream_bytes_scores_any_list_of_pairs(scoring):
     job = AlignmentJob(s, s, half=False, scoring=scoring)
     assert fits(s, s, scoring.gains) == (scoring.match == 4)
     scorer = Scorer(job, session := GpuSession())
-    stream = session.stream()
+    stream = gpu.GpuStream(session.clock)
     for n in (len(PAIRS), 0, 3):  # a stream is used again and again
         pairs = np.array(sorted(PAIRS)[:n], np.int64).reshape(-1, 2)
         scorer.start(stream, PairList(pairs[:, 0].copy(), pairs[:, 1].copy()))

@@ -15,7 +15,7 @@ SIZES = [1, 31, 32, 33, 64, 200] if SIMULATED else [1, 1023, 1024, 1025, 70_000,
 
 @pytest.mark.parametrize("n", SIZES)
 def test_sizes_are_added_up_in_place(n):
-    stream = GpuSession().stream(timed=False)
+    stream = gpu.GpuStream(GpuSession().clock, timed=False)
     for seed in range(2):  # the second time over the memory of the first
         sizes = np.random.default_rng(seed).integers(0, 1 << 40, n + 1)
         there, report = gpu.to_device(sizes), KernelReport(stream)

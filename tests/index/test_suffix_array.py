@@ -29,6 +29,10 @@ class CoresThatSearch(Cores):
 
     serial, memory = False, 10**9
 
+    def sort_pairs(self, keys, values, spare_keys, spare_values, n_bits):
+        order = np.argsort(keys, kind="stable")
+        return keys[order], values[order]
+
 
 MACHINE = CoresThatSearch(2)
 

@@ -14,7 +14,7 @@ import pytest
 from fmx.compiler import cuda_driver
 from fmx.errors import DeviceError
 from fmx.machines import gpu, places
-from fmx.machines.gpu import GpuSession
+from fmx.machines.gpu import GpuSession, GpuStream
 from fmx.machines.places import Device, choose_place
 
 
@@ -32,7 +32,7 @@ def test_each_session_works_on_its_own_gpu_whichever_was_opened_last(gpus):
     assert sessions[1].memory - sessions[0].memory == 1
     for session in (*sessions, *sessions):
         assert session.run(lambda: gpus.current) == session.number
-        assert session.run(session.stream).handle == session.number
+        assert session.run(GpuStream, session.clock).handle == session.number
         assert session.streams(2)._idle.get().handle == session.number
 
 
@@ -41,8 +41,8 @@ def test_each_session_works_on_its_own_gpu_whichever_was_opened_last(gpus):
     [
         (Device("cuda"), [0], "GPU 0, gpu 0"),
         (Device("cuda", 1), [1], "GPU 1, gpu 1"),
-        (Device("cuda", n_gpus=2), [0, 1], "GPUs 0 and 1, gpu 0 and gpu 1"),
-        (Device("auto", n_gpus=None), [0, 1], "GPUs 0 and 1, gpu 0 and gpu 1"),
+        (Device("cuda", n_gpus=2), [0, 1], "GPU 0, gpu 0 and GPU 1, gpu 1"),
+        (Device("auto", n_gpus=None), [0, 1], "GPU 0, gpu 0 and GPU 1, gpu 1"),
         (Device("auto", 1, n_gpus=None), [1], "GPU 1, gpu 1"),
     ],
     ids=str,
