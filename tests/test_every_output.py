@@ -3,7 +3,6 @@
 import gzip
 import io
 import json
-import os
 import pickle
 import re
 
@@ -203,11 +202,12 @@ def test_all_ways_to_do_a_job_write_the_same(name, home, command, monkeypatch, t
     arguments, output, beside = CASES[name]
     near = nearby.use(monkeypatch)
 
+    def others(folder):
+        return [word for option, path in beside.items() for word in (option, folder / path)]
+
     def run(folder, *words):
         folder.mkdir(exist_ok=True)
-        places = ["-o", folder / output] if output else []
-        places += [word for option, path in beside.items() for word in (option, folder / path)]
-        done = command(*words, *places)
+        done = command(*words, *(["-o", folder / output] if output else []), *others(folder))
         assert done.code == 0, done.err
         return said(done)
 
@@ -228,11 +228,12 @@ def test_all_ways_to_do_a_job_write_the_same(name, home, command, monkeypatch, t
     assert written(tmp_path / "alone") == expected
     kind = [] if not output or "--format" in arguments else kind_of(arguments, output)
     for i in (1, 2, 3):
-        more = [word for option, path in beside.items() for word in (option, path)]
-        done = command(*arguments, *kind, "-q", "-t", i, "--shard", f"{i}/3", "-o", tmp_path / "d", *more)
+        words = [*arguments, *kind, "-q", "-t", i, "--shard", f"{i}/3", "-o", tmp_path / "d"]
+        done = command(*words, *others(tmp_path / "merged"))
         assert done.code == 0, done.err
-    merge = ["merge", tmp_path / "d", *([] if output else ["-o", os.devnull])]
-    assert run(tmp_path / "merged", *merge) == told
+    (tmp_path / "merged").mkdir()
+    done = command("merge", tmp_path / "d", *(["-o", tmp_path / "merged" / output] if output else []))
+    assert (done.code, said(done)) == (0, told), done.err
     assert written(tmp_path / "merged") == expected
     if output and arguments[0] in ("search", "locate") and "npz" not in output:
         files = [tmp_path / "d" / f"000{i}-of-0003" / "output" for i in (1, 2, 3)]

@@ -12,7 +12,6 @@ from ..machines.places import wake
 
 GENERAL = "General"  # heading of the options without a group; the last one
 _WIDTH = 22  # of the column of names in help
-TYPED = "fmx.typed"  # in a context's meta: {parameter: its value as typed}
 _EXAMPLES = "\nExamples:\n"  # in a docstring: the rest is examples, one command per line
 
 
@@ -51,7 +50,7 @@ class Command(click.Command):
 
     def refuse_repeats(self, ctx: click.Context, args: list[str]) -> None:
         """Raise UsageError for an option that is given more than once; flags may repeat."""
-        ctx.meta[TYPED], _, order = self.make_parser(ctx).parse_args(list(args))
+        _, _, order = self.make_parser(ctx).parse_args(list(args))
         for i, param in enumerate(order):
             may_repeat = not isinstance(param, click.Option) or param.multiple or param.is_flag
             if param in order[:i] and not may_repeat:

@@ -12,8 +12,7 @@ from ..input.chunks import begins_fastq, look_at
 from ..input.streams import STANDARD
 from ..jobs import Cache, Context, Job, run
 from ..machines.progress import Progress
-from .command import TYPED
-from .options import plain, refuse, resources_of
+from .options import refuse, resources_of
 
 
 def run_jobs(
@@ -36,8 +35,8 @@ def run_jobs(
     inputs |= dict.fromkeys(filter(None, tables))
 
     def refuse_clashes(jobs: Sequence[Job]) -> None:
-        places = [{"-o": job.output.path} if shard else job.output.places for job in jobs]
-        check_clashes(inputs, [item for of_job in places for item in of_job.items()], jobs[0].index_paths)
+        places = [item for job in jobs for item in job.output.places.items()]
+        check_clashes(inputs, places, jobs[0].index_paths)
 
     refuse_clashes(jobs)
     for path, of_input in inputs.items():
@@ -66,11 +65,7 @@ def run_jobs(
             if shard:
                 from ..jobs.shard import ShardRun
 
-                context = click.get_current_context()
-                values = context.meta[TYPED]
-                params = [each for each in context.command.params if each.name in values]
-                typed = {each.opts[0]: plain(values[each.name]) for each in params if each.opts[0][0] == "-"}
-                part = ShardRun(shard[0], shard[1], str(job.output.path), options=typed)
+                part = ShardRun(shard[0], shard[1], str(job.output.path))
             run(job, resources, progress, part, cache)
 
 

@@ -346,8 +346,9 @@ def reporting(kinds: Sequence[str]) -> Decorator:
 
     def files(_: click.Context, param: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
         for path in paths:
-            if message := wrong_kind(path, kinds):
-                raise click.BadParameter(f"{path}: {message}", param=param)
+            if report.kind_of(path) not in kinds:
+                what = f"the name of a report must end with {_ends_of(kinds)}"
+                raise click.BadParameter(f"{path}: {what}", param=param)
         if len({report.kind_of(path) for path in paths}) < len(paths):
             what = f"{' and '.join(paths)} are reports of the same kind"
             raise click.BadParameter(f"{what}: give one of them", param=param)
@@ -366,18 +367,9 @@ def _ends_of(kinds: Sequence[str]) -> str:
     return f"{', '.join(most)} or {last}"
 
 
-def wrong_kind(path: str, kinds: Sequence[str], of: str = "") -> str:
-    """Return why a report of this name is not of one of these kinds; "" if it is."""
-    what = f"the name of a report{f' of fmx {of}' if of else ''} must end with {_ends_of(kinds)}"
-    return "" if report.kind_of(path) in kinds else what
-
-
-def report_of(
-    paths: Sequence[str], inputs: Sequence[str], indexes: Sequence[Any] = (), is_always: bool = False
-) -> Report | None:
-    """Return a Report into ``paths`` with what is known before the run; None without paths, unless
-    ``is_always``."""
-    if not (paths or is_always):
+def report_of(paths: Sequence[str], inputs: Sequence[str], indexes: Sequence[Any] = ()) -> Report | None:
+    """Return a Report into ``paths`` with what is known before the run; None without paths."""
+    if not paths:
         return None
     import platform
     from importlib import metadata

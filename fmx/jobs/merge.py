@@ -17,11 +17,12 @@ from ..errors import OutputError, n_of
 from ..index.disk import META
 from ..machines.progress import Progress, RunCounts
 from ..output import PLAIN, ReadsPiece, of_fields
+from ..output.files import ReadsOutput
 from ..output.run import Run
-from ..report import added, joined_screens
+from ..report import JobOutput, Report, added, joined_screens
 from ..system import available_cores
 from . import say_summary, why_empty
-from .shard import MANIFEST, OUTPUT, REPORT, TABLES, Manifest, differing, read_manifest
+from .shard import MANIFEST, OUTPUT, REPORT, TABLES, Manifest, difference, read_manifest
 
 _AT_ONCE = 1 << 20  # bytes
 
@@ -50,10 +51,6 @@ def manifests(folder: str | Path) -> list:
             f"{folder}: contains shards of runs with {' and '.join(map(str, counts))} shards: keep only the "
             f"folders {' or '.join(f'*-of-{n:04}' for n in counts)} and delete the others"
         )
-    for name, shard in zip(names, shards, strict=True):
-        if name != shard.name:
-            description = f"shard {shard.number} of {shard.count}"
-            raise OutputError(f"{folder / name} contains {description}: it is a renamed copy; delete it")
     if missing := sorted({*range(1, counts[0] + 1)} - {shard.number for shard in shards}):
         more = f" and {len(missing) - 10} more" if missing[10:] else ""
         listed = f"{', '.join(map(str, missing[:10]))}{more}"
@@ -75,8 +72,7 @@ def in_order(folder: str | Path, shards: Iterable[Manifest]) -> Iterator[Manifes
         waiting[done.number] = done
         while shard := waiting.pop(number, None):
             first = first or shard
-            places = f"in shard {number}", "in shard 1"
-            if differs := differing(shard, first.run, first.options, places):
+            if differs := difference(shard.run, first.run):
                 raise OutputError(
                     f"{folder}: shard {number} is from another run than shard 1 ({differs}): delete "
                     f"{Path(folder) / shard.name} and run shard {number} again"
@@ -118,16 +114,25 @@ def say_shards(progress: Progress, shards: Sequence[Manifest], pace: str) -> Non
     say_summary(progress, summary, f"{n_of(len(shards), 'shard')}, {pace}", why)
 
 
+def output_of(shard: Manifest, path: str) -> JobOutput:
+    """Return the output of the run of a shard, with the main output at ``path``."""
+    names = dict(shard.output)
+    reads, reports = names.pop("reads"), names.pop("reports")
+    report = Report(tuple(reports), {}) if reports else None
+    return JobOutput(path, reads=reads and ReadsOutput(**reads), report=report, **names)
+
+
 def merge(
-    folder: str | Path, manifests: Iterable[Manifest], output: Any, progress: Progress, job: Any = None
+    folder: str | Path, manifests: Iterable[Manifest], output: JobOutput, progress: Progress, job: Any = None
 ) -> list[Manifest]:
-    """Merge shards, whose ``manifests`` are in order, into a JobOutput; return the manifests.
+    """Merge shards, whose ``manifests`` are in order, into an output; return the manifests.
 
     ``job``: of a cluster run, or None.  Raises OutputError.
     """
     shards, merged, more = iter(manifests), [], {}  # type: tuple[Any, list, dict]
     first = next(shards)
-    container, run, report = of_fields(first.container), first.run, output.report
+    container, run = of_fields(first.container), first.run
+    about = output.report.about if output.report else {}
     wall = progress.wall if job else None
 
     def each() -> Iterator[Manifest]:
@@ -145,7 +150,7 @@ def merge(
 
     def facts() -> dict:
         parts = [json.loads(whole(folder, shard, REPORT)) for shard in merged]
-        return added(parts, report.about, wall.over() if wall else None) | more
+        return added(parts, about, wall.over() if wall else None) | more
 
     with Run().opened(output, container=container, n_threads=available_cores()) as outputs:
         if run["command"] == "count":
@@ -156,7 +161,7 @@ def merge(
                 library = replace(result.library, path=", ".join(job.libraries))
                 result = replace(result, library=library, samples=list(job.samples))
             outputs.write(result.table(output.kind))
-            more = result.details() if report else {}
+            more = result.details() if output.report else {}
         elif run["command"] == "offtargets":
             from ..sites.search import say_cap, summary_table
 
@@ -192,7 +197,7 @@ def merge(
             tables["--screen"] = tsv.screen(combinations, sums[0]["of"], sums[0]["what"], n_all)
         if "--summary" in output.tables:
             tables["--summary"] = summary_table(*sites)
-        outputs.finish(None, tables, facts if report else None)
+        outputs.finish(None, tables, facts if output.report else None)
     if run["command"] == "count":
         options = run["options"]["counting"]
         looked = tuple(counting.GuideWindow(**each) for each in options["looked"])

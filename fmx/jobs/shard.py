@@ -81,7 +81,7 @@ def absolute(value: Any) -> Any:
 
 MANIFEST, OUTPUT, REPORT = "manifest.json", "output", "report.json"
 TABLES = {"--counts": "counts.tsv", "--screen": "screen.tsv", "--summary": "summary.tsv"}
-FORMAT = 5  # of manifests
+FORMAT = 6  # of manifests
 _LONGEST = 60  # characters of a value in a message
 
 
@@ -91,8 +91,8 @@ class Manifest:
 
     ``begin``, ``end``: those of input.shards.ShardPlan, as lists; ``around``: bytes of the main
     output before the first piece and after the last; ``container``: of the merged output (output/run.py);
-    ``files``: {name: [bytes, xxh3]} of the other files in the folder; ``summary``, ``sums``: what is added
-    up; ``wording`` of the summary; ``options``: {option: value} of the command, if there was one.
+    ``files``: {name: [bytes, xxh3]} of the other files in the folder; ``output``: kind, tables, reads and
+    reports of the JobOutput; ``summary``, ``sums``: what is added up; ``wording`` of the summary.
     """
 
     run: dict
@@ -104,11 +104,11 @@ class Manifest:
     around: tuple[int, int]
     container: dict
     files: dict
+    output: dict
     seconds: float
     summary: dict = field(default_factory=dict)
     wording: dict | None = None
     sums: dict = field(default_factory=dict)
-    options: dict = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -149,16 +149,13 @@ def read_manifest(folder: str | Path) -> Manifest:
 class ShardRun(Run):
     """The run of shard ``number``, from 1, of ``count``, which writes into a folder in ``folder``.
 
-    ``client``: the identity of the run as the client of a cluster sees it, or None; ``options``: {option:
-    value} of the command, or None.
+    ``client``: the identity of the run as the client of a cluster sees it, or None.
     """
 
     is_whole = False
 
-    def __init__(
-        self, number: int, count: int, folder: str, client: dict | None = None, options: dict | None = None
-    ) -> None:
-        self._shard, self.n_shards, self.client, self._options = Shard(number, count), count, client, options
+    def __init__(self, number: int, count: int, folder: str, client: dict | None = None) -> None:
+        self._shard, self.n_shards, self.client = Shard(number, count), count, client
         self._folder, self._place = Path(folder), Path(folder) / name_of(number, count)
         self._run, self._wall = {}, Wall()  # type: tuple[dict, Wall]
         self._cache = Cache()
@@ -188,7 +185,7 @@ class ShardRun(Run):
         if not self._place.exists():
             return True
         manifest = read_manifest(self._place)
-        if differs := differing(manifest, self._run, self._options or {}, ("there", "here")):
+        if differs := difference(manifest.run, self._run):
             raise OutputError(
                 f"{self} is from another run ({differs}): delete {self._place} and run this command again, "
                 "or choose another folder"
@@ -256,13 +253,17 @@ class ShardRun(Run):
                     is_empty=plan.is_empty if plan else self._is_empty,
                     around=(len(head), len(end)), container=as_fields(container),
                     files={path.name: checksum(path) for path in draft.path.iterdir()},
+                    output={
+                        "kind": output.kind, "tables": output.tables, "reports": output.reports,
+                        "reads": output.reads and asdict(output.reads),
+                    },
                     seconds=round(self._wall.over(), 3),
                     summary={
                         name: n if isinstance(n, str) else int(n) for name, n in numbers.items()
                         if isinstance(n, str | int | np.integer)
                     },
                     wording=asdict(summary.wording) if summary and summary.wording else None,
-                    sums=outputs.sums, options=self._options or {},
+                    sums=outputs.sums,
                 )  # fmt: skip
                 (draft.path / MANIFEST).write_text(manifest.to_json())
                 draft.commit(is_lasting=self.client is None)  # shards of a cluster are merged at once
@@ -271,37 +272,6 @@ class ShardRun(Run):
             if not isinstance(cause, OSError):
                 raise
             raise cannot_write(self._folder, cause) from cause
-
-
-# How two runs differ, in words.
-
-_OF_PLACES = {  # options that do not change what a shard contains, or that the identity names
-    "-o", "-x", "-t", "-q", "--shard", "--scheduler", "--scheduler-file", "--engine", "--device", "--gpus",
-    "--gpu-memory", "--max-memory", "--layout", "--method", "--verify", "--reference", "--counts", "--screen",
-    "--al", "--un", "--report", "--summary",
-}  # fmt: skip
-
-
-def _as_typed(name: str, value: Any) -> str:
-    if not value or value is True:
-        return f"{'with' if value else 'without'} {name}"
-    each = value if isinstance(value, list) else [value]
-    return f"with {brief(' '.join(f'{name} {item}' for item in each))}"
-
-
-def differing(one: Manifest, run: dict, options: dict, places: tuple[str, str]) -> str:
-    """Return how the run of a Manifest and another differ, in words; "" if they are the same.
-
-    ``options``: {option: value} of the other; ``places``: where the options of each were given.
-    """
-    differs = difference(one.run, run)
-    names = []
-    if one.options and options and differs.startswith("options"):
-        names = sorted({*one.options, *options} - _OF_PLACES)
-        names = [name for name in names if one.options.get(name) != options.get(name)]
-    both = zip((one.options, options), places, strict=True)
-    typed = [f"{', '.join(_as_typed(name, of.get(name)) for name in names)} {place}" for of, place in both]
-    return "; ".join(typed) if names else differs
 
 
 def difference(one: dict, other: dict) -> str:

@@ -33,7 +33,7 @@ commands = {
     "parquet": [["search", *one, "one.parquet"]],
     "npz": [["locate", *one, "one.npz", "--matrix", "counts"]],
     "shards": [[*alone, "d", "--shard", "1/2"], [*alone, "d", "--shard", "2/2"]],
-    "merge": [["merge", "-q", "d", *TABLES, "-o", "one.sam"]],
+    "merge": [["merge", "-q", "d", "-o", "one.sam"]],
 }
 
 def content(name):

@@ -6,7 +6,7 @@ import pytest
 
 from fmx.errors import OutputError
 from fmx.jobs.merge import in_order, manifests
-from fmx.jobs.shard import MANIFEST, Manifest, name_of
+from fmx.jobs.shard import MANIFEST, Manifest
 from fmx.output import PLAIN, as_fields
 
 RUN = {"fmx": "1", "command": "search", "inputs": [["r.fq", 9, "0"]], "--counts": "by contig", "--al": None}
@@ -16,7 +16,7 @@ def made(folder, number, count=3, **fields) -> Manifest:
     """The Manifest of a shard, in its folder."""
     given = {
         "run": RUN, "begin": None, "end": None, "is_empty": False, "around": (5, 5), "files": {},
-        "container": as_fields(PLAIN), "seconds": 1.0,
+        "output": {}, "container": as_fields(PLAIN), "seconds": 1.0,
     }  # fmt: skip
     shard = Manifest(number=number, count=count, **{**given, **fields})
     (folder / shard.name).mkdir()
@@ -44,14 +44,6 @@ def test_missing_shards_and_those_of_other_runs_are_named(there, words, tmp_path
     for number, count in there:
         made(tmp_path, number, count)
     with pytest.raises(OutputError, match=f"^{re.escape(f'{tmp_path}: {words}')}"):
-        manifests(tmp_path)
-
-
-def test_a_renamed_copy_is_named(tmp_path):
-    made(tmp_path, 1, 2)
-    made(tmp_path, 2, 2)
-    (tmp_path / name_of(2, 2)).rename(tmp_path / "02-of-02")
-    with said(f"{tmp_path / '02-of-02'} contains shard 2 of 2: it is a renamed copy; delete it"):
         manifests(tmp_path)
 
 

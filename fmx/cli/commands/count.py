@@ -137,14 +137,14 @@ def command(args: SimpleNamespace) -> None:
     strands = options.strands_of(args)
     places = [GuideWindow(**each, anywhere=args.anywhere, strands=strands) for each in windows]
     places *= 2 if samples[0].second and len(places) == 1 else 1
-    inputs, is_shard = [*paths, *args.libraries], bool(args.shard)  # fmx merge may write any report of shards
+    inputs = [*paths, *args.libraries]
     reads = ReadsOutput(args.al, args.un, bool(samples[0].second))
     job = CountJob(
         tuple(samples),
         args.libraries,
         args.columns or (),
         CountOptions(tuple(places), args.mismatches, args.quality),
-        JobOutput(args.output, kind, {}, reads, options.report_of(args.reports, inputs, is_always=is_shard)),
+        JobOutput(args.output, kind, {}, reads, options.report_of(args.reports, inputs)),
     )
 
     def check(path: str, begin: int) -> object:

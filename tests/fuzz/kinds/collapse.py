@@ -29,7 +29,7 @@ def make(rng, folder) -> Case:
     if n_shards := rng.choice([0, 0, 1, 3]):
         shards = range(1, n_shards + 1)
         commands = [[*arguments, "--shard", f"{i}/{n_shards}", "-o", "out.d"] for i in shards]
-        commands += [["merge", "-q", "out.d", "-o", "out.sam", "--counts", "counts.tsv"]]
+        commands += [["merge", "-q", "out.d", "-o", "out.sam"]]
         outputs.append("out.d")
     facts = {"reads": reads, "kept": ["out.d"]}
     return Case(

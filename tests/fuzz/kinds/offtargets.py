@@ -34,8 +34,8 @@ def make(rng, folder) -> Case:
     words += [word for pam in pams for word in ("--pam", pam)] + ["--pam-5prime"] * is_5prime
     words += [*(["-m", str(cap)] if cap else []), "--max-memory", rng.choice(["1G", "1K", "30K"])]
     run, n = [*words, "-o", "one.tsv", "--summary", "one.txt"], rng.randrange(4)
-    shards = [[*words, "--shard", f"{i}/{n}", "-o", "out.d"] for i in range(1, n + 1)]
-    merge = [["merge", "-q", "out.d", "-o", "all.tsv", "--summary", "all.txt"]] if n else []
+    shards = [[*words, "--shard", f"{i}/{n}", "-o", "out.d", "--summary", "all.txt"] for i in range(1, n + 1)]
+    merge = [["merge", "-q", "out.d", "-o", "all.tsv"]] if n else []
     outputs = ["one.tsv", "one.txt", "out.d", "all.tsv", "all.txt"]
     facts = {"contigs": contigs, "guides": guides, "sites": (pams, most, is_5prime), "cap": cap}
     return Case("offtargets", "", [run, *shards, *merge], files, f"{n} shards", outputs, facts=facts)

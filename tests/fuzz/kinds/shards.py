@@ -14,9 +14,10 @@ SHARE = 3
 def make(rng, folder) -> Case:
     made = pairs.made(rng, 0.2) if rng.random() < 0.7 else _reads(rng)
     (arguments,), n = made.commands, rng.randrange(1, 6)
-    shards = [[*arguments, "--shard", f"{i}/{n}", "-o", "out.d", "--counts", "any"] for i in range(1, n + 1)]
+    arguments += ["-o", "out.d", "--counts", "counts.tsv", "--shard"]
+    shards = [[*arguments, f"{i}/{n}"] for i in range(1, n + 1)]
     rng.shuffle(shards)
-    merge = ["merge", "-q", "out.d", "-o", "out.sam", "--counts", "counts.tsv"]
+    merge = ["merge", "-q", "out.d", "-o", "out.sam"]
     made.facts["kept"] = ["out.d"]  # of which nothing but the folder may come from a shard that failed
     return Case(
         "shards", "", [*shards, merge], made.files, made.what, ["out.d", "out.sam", "counts.tsv"], b"",
