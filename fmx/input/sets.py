@@ -80,9 +80,9 @@ _LOW = 0x5555555555555555  # the lower bit of each symbol
 class Sets(NamedTuple):
     """Patterns as base sets: row 2r is read r, row 2r + 1 its reverse complement.
 
-    Pattern i has ``length[i]`` symbols (int64, 0: not searched), and ``planes`` uint64, four words per 32
-    symbols, from ``plane[i]`` on.  If it has only A C G T, its packed symbols are in ``words`` uint64 from
-    plane[i] >> 2 on, and ``first[i]`` is -1; else its sets are in ``sets`` uint8 from ``first[i]`` on.
+    Pattern i has ``length[i]`` symbols (int64, 0: not searched). If it has only A C G T, its packed symbols
+    are in ``words`` uint64 from plane[i] >> 2 on, and ``first[i]`` is -1. Else its sets are in ``sets`` uint8
+    from ``first[i]`` on, and in ``planes`` uint64, four words per 32 symbols, from ``plane[i]`` on.
     """
 
     sets: np.ndarray
@@ -149,6 +149,9 @@ def unmatched(sets, i, j, ours):
 
     It is compared from symbol j, a multiple of WORD, on. The bits of further symbols may be anything.
     """
+    if is_plain(sets, i):
+        differ = ours ^ at(sets.words, first_word(sets, i) + (j >> 5))
+        return (differ | differ >> np.uint64(1)) & np.uint64(_LOW)
     plane = at(sets.plane, i) + (j >> 3)
     low = ours & np.uint64(_LOW)
     high = (ours >> np.uint64(1)) & np.uint64(_LOW)
@@ -199,11 +202,6 @@ def _fill(batch, start, table, code, sets):
             pack_reverse(sets.words, sets.plane[i - 1] >> 2, first, n)
         else:
             pack_read(batch.data, batch.start[r], n, code, sets.words, first)
-        for j in range((n + WORD - 1) // WORD):
-            word, plane = sets.words[first + j], sets.plane[i] + 4 * j
-            low, high = word & np.uint64(_LOW), (word >> np.uint64(1)) & np.uint64(_LOW)
-            sets.planes[plane], sets.planes[plane + 1] = np.uint64(_LOW) & ~(low | high), low & ~high
-            sets.planes[plane + 2], sets.planes[plane + 3] = high & ~low, high & low
 
 
 @inlined
