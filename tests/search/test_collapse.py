@@ -1,7 +1,6 @@
 """--collapse: identical reads are mapped once, and all numbers are those of all reads."""
 
 import itertools
-import math
 import re
 
 import cases
@@ -118,16 +117,11 @@ def test_no_memory_and_no_number_for_them_are_told(run):
         run(heavy, collapse=Trim())
     assert run(heavy[:9], collapse=Trim())[2].reads == 9 * 999999999999
     kept = collapse.Collection(memory=lambda: 0, small=0)
+    (span,) = spans.plan([cases.fastq(heavy)])
     with pytest.raises(
         InputError, match=r"\d+ distinct reads take [0-9.]+ (bytes|kB), and no memory is left"
     ):
-        kept.put(0, batches(heavy, 100)[0])
-
-
-def batches(reads, size) -> list:
-    """ReadBatches of (name, letters), cut at about ``size`` bytes."""
-    source = spans.plan([cases.fastq(reads)], size)
-    return [parse(span.read().whole()) for span in source]
+        kept.add(collapse.read_table(parse(span.read().whole())))
 
 
 def records(kept, size, first=0, last=None) -> list:
@@ -160,34 +154,7 @@ def test_threads_and_spans_do_not_change_what_is_collected(name, n_threads, size
     kept = collapse.collect(spans.plan([cases.fastq(reads)], size), options, Progress(quiet=True))
     assert kept.total == sum(weighed(name)[1] for name, _ in reads)
     assert records(kept, 300) == records(kept, 1 << 20) == together(reads)
-
-
-@given(READS, st.randoms(use_true_random=False), st.sampled_from([1, 2, 4, 16]), st.integers(0, 20))
-@examples(20)
-def test_spans_that_end_in_any_order_are_added_in_input_order(reads, random, n_threads, cut):
-    reads = [(f"r{i}{suffix}", letters) for i, (letters, suffix) in enumerate(reads)]
-    kept = collapse.Collection(n_threads)
-    found = list(enumerate(batches(reads, 40)))
-    random.shuffle(found)
-    for number, batch in found:
-        kept.add(kept.put(number, batch))
-    cut = min(cut, kept.n)
-    assert records(kept, 60, 0, cut) + records(kept, 60, cut) == together(reads)
-
-
-def test_spans_that_are_put_while_another_one_is_added_are_added_next():
-    reads = [(f"r{i}", random_letters(9, f"{i % 70}")) for i in range(200)]
-    left = list(enumerate(batches(reads, 250)))
-
-    def memory():
-        if left:  # the first span is being added
-            kept.put(*left.pop(0))
-        return math.inf
-
-    kept = collapse.Collection(16, memory, small=0)
-    while left:
-        kept.put(*left.pop(0))
-    assert records(kept, 5000) == together(reads)
+    assert records(kept, 60, 0, kept.n // 3) + records(kept, 60, kept.n // 3) == together(reads)
 
 
 def test_reads_without_a_hit_are_fasta_with_their_weights(folder, index_of, command):
