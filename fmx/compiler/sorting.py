@@ -78,6 +78,11 @@ def sort_digits(keys, spare, counts, n, first):
     Digits in which all keys are equal are skipped.  ``spare`` int64[n] and ``counts`` int64[N_DIGITS]:
     working memory.
     """
+    j = 1
+    while j < n and keys[j - 1] <= keys[j]:
+        j += 1
+    if j >= n:  # they are sorted
+        return
     if n < _MANY:
         sort(keys, n)
         return
