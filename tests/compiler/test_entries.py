@@ -62,7 +62,6 @@ CALLED_BY_OTHERS = {"align.bounds", "output.records._put"}
 RARE = {
     "input.chunks.is_mac",  # before an error
     "input.reads._next_unusual",  # -C
-    "mem.mummergpu_gpu._fill", "mem.mummergpu_gpu._merge",  # texts of several segments
 }  # fmt: skip
 
 
