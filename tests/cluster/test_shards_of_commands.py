@@ -13,11 +13,6 @@ import cases
 import pytest
 from cluster.nearby import CONTIGS, body_of, reads
 
-from fmx import jobs
-from fmx.jobs.search import ReadInput, SearchJob
-from fmx.jobs.shard import ShardRun
-from fmx.output.search_output import SearchOutput
-
 
 @pytest.fixture(scope="module")
 def mates(tmp_path_factory):
@@ -61,18 +56,6 @@ def test_collapsed_reads_are_written_as_fasta_by_one_rule(option, command, index
         done = command(*words, option, "x.fq")
         message = f"{option} x.fq: the output can only be FASTA, not .fq; choose another name\n"
         assert (done.code, done.err.endswith(message)) == (2, True), done.err
-
-
-def test_a_program_does_a_job_and_parts_of_it(command, index_of, folder):
-    (folder / "few.fq").write_bytes(cases.fastq(reads(60)))
-    index = jobs.IndexChoice((index_of(CONTIGS),))
-    job = SearchJob(index, ReadInput(("few.fq",)), output=SearchOutput("all.sam"))
-    whole = jobs.run(job)
-    parts = [jobs.run(job, shard=ShardRun(number, 3, "parts")) for number in (1, 2, 3)]
-    assert sum(part.reads for part in parts) == whole.reads == 60
-    assert jobs.run(job, shard=ShardRun(2, 3, "parts")) is None
-    assert command("merge", "parts", "-q", "-o", "merged.sam").code == 0
-    assert body_of(folder / "merged.sam") == body_of(folder / "all.sam")
 
 
 @pytest.fixture

@@ -46,42 +46,25 @@ def test_it_is_read_to_its_end(kind, at_once, tmp_path):
     assert b"".join(chunk.data.tobytes() for chunk in chunks) == READS
 
 
-@pytest.mark.parametrize("kind", PACK)
-def test_every_cut_is_noticed(kind, tmp_path):
-    whole = PACK[kind][0]
+def spoiled(whole):
+    """(data, may they be right) of one stream that was cut, has wrong bytes, or another thing behind it."""
     for n in [*range(6, 60), *range(60, len(whole), 97), *range(len(whole) - 40, len(whole))]:
-        (tmp_path / "x").write_bytes(whole[:n])
-        with pytest.raises(InputError, match=f"{kind} stream: truncated or damaged"):
-            read(tmp_path / "x")
+        yield whole[:n], False
+    for i in [*range(8, 40), *range(40, len(whole), 131)]:
+        yield whole[:i] + bytes([whole[i] ^ 0x10]) + whole[i + 1 :], True
+    yield from ((whole + more, False) for more in (b"@r\nACGT\n+\nIIII\n", b"x"))
 
 
 @pytest.mark.parametrize("kind", PACK)
 def test_damage_is_noticed(kind, tmp_path):
-    whole = PACK[kind][0]
-    for i in [*range(8, 40), *range(40, len(whole), 131)]:
-        spoiled = bytearray(whole)
-        spoiled[i] ^= 0x10
-        (tmp_path / "x").write_bytes(spoiled)
+    padded = [(PACK["xz"][0] + bytes(n), False) for n in (1, 2, 3, 5, 7) if kind == "xz"]  # not by fours
+    for data, may_be_right in [*spoiled(PACK[kind][0]), *padded]:
+        (tmp_path / "x").write_bytes(data)
         try:
             result = read(tmp_path / "x")
         except InputError as error:
             result = str(error)
-        assert result == READS or f"{kind} stream: truncated or damaged" in result
-
-
-@pytest.mark.parametrize("kind", PACK)
-@pytest.mark.parametrize("more", [b"@r\nACGT\n+\nIIII\n", b"x"])
-def test_what_follows_and_is_no_stream_is_refused(kind, more, tmp_path):
-    (tmp_path / "x").write_bytes(PACK[kind][0] + more)
-    with pytest.raises(InputError, match=f"{kind} stream: truncated or damaged"):
-        read(tmp_path / "x")
-
-
-@pytest.mark.parametrize("n", [1, 2, 3, 5, 7])
-def test_padding_of_xz_is_a_multiple_of_four(n, tmp_path):
-    (tmp_path / "x").write_bytes(PACK["xz"][0] + bytes(n))
-    with pytest.raises(InputError, match="xz stream: truncated or damaged"):
-        read(tmp_path / "x")
+        assert f"{kind} stream: truncated or damaged" in str(result) or (may_be_right and result == READS)
 
 
 @pytest.mark.parametrize("how", ["file", "stdin"])
