@@ -11,7 +11,7 @@ import sys
 
 import cases
 import pytest
-from cluster.nearby import CONTIGS, body_of, reads
+from cluster.nearby import CONTIGS, reads
 
 
 @pytest.fixture(scope="module")
