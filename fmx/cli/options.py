@@ -245,29 +245,19 @@ ENDINGS = {  # suffixes of formats, by their names in messages
 GZIP = "gzip"  # among formats: a name may end with .gz, which compresses
 BINARY = {"bam", "cram", "parquet", "npz"}
 FOREIGN = {
-    ".vcf",
-    ".gff",
-    ".gff3",
-    ".gtf",
-    ".csv",
-    ".xlsx",
-    ".fmx",
-    ".gz",
-    ".bgz",
-    ".bz2",
-    ".xz",
-    ".zst",
-    ".zip",
-}
+    ".vcf", ".gff", ".gff3", ".gtf", ".csv", ".xlsx", ".fmx", ".gz", ".bgz", ".bz2", ".xz", ".zst", ".zip",
+}  # fmt: skip
 _NAMES = {"mummer": "MUMmer's format", "mageck": "TSV", "long": "TSV", "parquet": "Parquet"}  # of formats
 
 
 def format_of(kind: str | None, path: str, kinds: Sequence[str], usual: str) -> str:
     """Return the format of -o: ``kind``, the value of --format; else that of the suffix; else ``usual``.
 
-    Raises UsageError for the suffix of another format than ``kind`` or ``kinds``, for a binary format on a
+    Raises UsageError for a format, or the suffix of one, that is not of ``kinds``, for a binary format on a
     terminal, and for a file where --shard needs a folder.
     """
+    if kind and kind not in kinds:
+        raise click.UsageError(f"--format {kind}: with the other options, {_only(kinds)}")
     if click.get_current_context().params.get("shard"):
         if path == "-":
             raise click.UsageError("--shard needs -o FOLDER, the folder that 'fmx merge' reads")
@@ -306,10 +296,13 @@ def check_suffix(option: str, path: str, kinds: Sequence[str]) -> None:
     """Raise UsageError for the suffix of a format that is not of ``kinds``."""
     suffix = suffix_of(path.lower().removesuffix(".gz") if GZIP in kinds else path)
     if suffix and suffix not in endings_of(kinds):
-        names = list(dict.fromkeys(format_name(each) for each in kinds if each != GZIP))
-        what = ", ".join([*names[:-2], " or ".join(names[-2:])])
         choose = f"choose another name{' or format' if option == '-o' else ''}"
-        raise click.UsageError(f"{option} {path}: the output can only be {what}, not {suffix}; {choose}")
+        raise click.UsageError(f"{option} {path}: {_only(kinds)}, not {suffix}; {choose}")
+
+
+def _only(kinds: Sequence[str]) -> str:
+    names = list(dict.fromkeys(format_name(each) for each in kinds if each != GZIP))
+    return f"the output can only be {', '.join([*names[:-2], ' or '.join(names[-2:])])}"
 
 
 def refuse_terminal(path: str, kind: str) -> None:

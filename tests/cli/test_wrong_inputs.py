@@ -154,13 +154,3 @@ def test_pairwise_warns_once_of_each_file_of_proteins(folder, command):
         assert (done.code, done.err.count("warning"), done.err.count(expected)) == (0, 1, 1)
     assert "warning" not in command("pairwise", "d.fa").err
     assert command("pairwise", "-q", "p.fa").err == expected
-
-
-def test_an_index_of_another_reference_is_not_replaced_without_a_word(folder, command):
-    (folder / "a.fa").write_bytes(cases.fasta(PATTERNS[:1]))
-    (folder / "b.fa").write_bytes(cases.fasta([("c1", random_letters(3000, "two"))]))
-    assert "fmx: wrote x.fmx; " in command("index", "a.fa", "-o", "x.fmx").err
-    for more in ([], ["--sa-rate", "2"], ["--layout", "cofi-k4"]):
-        assert "fmx: replaced x.fmx; " in command("index", "a.fa", "-o", "x.fmx", *more).err
-    said = command("index", "b.fa", "-o", "x.fmx").err
-    assert "fmx: replaced x.fmx, the index of another reference (1 contig, 3,000 bases); inspect" in said

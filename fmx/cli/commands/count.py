@@ -20,13 +20,10 @@ def _columns(text: str) -> tuple:
     from ...guides.library import COLUMN_KEYS
 
     pairs = tuple(tuple(each.split("=", 1)) for each in text.split(","))
-    if wrong := [pair[0] for pair in pairs if len(pair) == 2 and pair[0] not in COLUMN_KEYS]:
-        raise click.BadParameter(f"{wrong[0]!r} in {text!r} is not one of the keys {', '.join(COLUMN_KEYS)}")
-    if not all(len(pair) == 2 and pair[1] for pair in pairs):
+    keys = {COLUMN_KEYS.get(pair[0]) for pair in pairs if pair[1:] and pair[1]}
+    if None in keys or len(keys) < len(pairs):
         what = f"{text!r} does not look like id=A,sequence=B,gene=C, with names or numbers of columns"
-        raise click.BadParameter(f"{what}; the keys are {', '.join(COLUMN_KEYS)}")
-    if len({COLUMN_KEYS[key] for key, _ in pairs}) < len(pairs):
-        raise click.BadParameter(f"{text!r} names a column twice")
+        raise click.BadParameter(f"{what}, and each of the keys {', '.join(COLUMN_KEYS)} at most once")
     return pairs
 
 

@@ -1,15 +1,12 @@
 """fmx index: build an index of a reference."""
 
-import os
-import re
 import shlex
-from pathlib import Path
 from types import SimpleNamespace
 
 import click
 
 from ... import limits
-from ...errors import IndexFileError, n_of
+from ...errors import n_of
 from .. import options
 
 
@@ -71,20 +68,13 @@ def command(args: SimpleNamespace) -> None:
         (args.max_memory and layout_names not in (None, "auto"),
          "--max-memory chooses the layout: leave out --layout, or --max-memory"),
         (is_auto and args.sa_rate != 1, "--layout auto chooses the SA rate: leave out --sa-rate"),
+        (args.output is None and args.references[1:], "several references need -o NAME.fmx"),
         (args.output is None and first == "-", "a reference from standard input needs -o NAME.fmx"),
     )  # fmt: skip
     layout_names = "auto" if is_auto else layout_names
-    from ...index.disk import FASTA, META, default_index_path, index_at
-
-    if args.output is None and args.references[1:]:
-        *others, last = args.references
-        if all(map(os.path.exists, others)) and not os.path.lexists(last):
-            if re.search(FASTA, last):
-                raise click.UsageError(f"{last}: No such file or directory")
-            raise click.UsageError(f"no file {last}; to give the index this name, use -o {last}")
-        raise click.UsageError("several references need -o NAME.fmx")
     from ...compiler import object_cache
     from ...index.build import add_groups, add_layouts, build_index
+    from ...index.disk import default_index_path, index_at
     from ...index.plan import IndexOptions
     from ...input.chunks import look_at
     from ...machines.progress import Progress
@@ -105,32 +95,14 @@ def command(args: SimpleNamespace) -> None:
         has = ", ".join([*names, *(["the LCP array"] if args.with_lcp else [])])
         progress.say(f"{index}: added {', '.join(added)}" if added else f"{index} already has {has}")
         return
-    for name in args.references:
-        if os.path.isfile(os.path.join(name, META)):
-            raise click.UsageError(f"{name} is an index already; to add a layout or groups, use --add")
     check_clashes(args.references, [("-o", args.output)])
     for name in args.references:
         look_at(name, None)
     object_cache.on_first_compile(progress)
     path = args.output or default_index_path(first)
-    before = _reference_in(path)
     index_options = IndexOptions(
         names, args.sa_rate, args.prefix_length, args.max_memory, args.with_lcp,
         prefixed=args.prefix_names, groups=args.groups,
     )  # fmt: skip
     build_index(args.references, path, index_options, n_threads, progress, place)
-    other = f", {before[1]}" if before and before[0] != _reference_in(path)[0] else ""
-    what = f"{'replaced' if before else 'wrote'} {path}{other}"
-    progress.say(f"{what}; inspect it with: fmx inspect {shlex.quote(str(path))}")
-
-
-def _reference_in(path: str | Path) -> tuple:
-    """Return (digest of the reference of an index, a description of the index); () if there is no index."""
-    from ...index.disk import digest_of, read_any_meta
-
-    try:
-        meta = read_any_meta(Path(path))
-        sizes = f"{n_of(meta['n_contigs'], 'contig')}, {n_of(meta['n_bases'], 'base')}"
-        return digest_of(meta, ("contig_",)), f"the index of another reference ({sizes})"
-    except (IndexFileError, KeyError):  # build_index refuses to replace what is not an index
-        return ()
+    progress.say(f"wrote {path}; inspect it with: fmx inspect {shlex.quote(str(path))}")

@@ -100,22 +100,14 @@ def _patterns_of(args: SimpleNamespace) -> "LocateJob":
     """Return the job that lists the occurrences of patterns.  Raises UsageError."""
     if args.max_size is not None:
         raise click.UsageError("--max-size is for PCR products: give --pairs with it")
-    from ...index.disk import META
     from ...input.chunks import bytes_of
     from ...input.dna import LETTERS
 
     for pattern in args.literal:
-        if pattern.isdecimal():
-            raise click.UsageError(f"-p {pattern}: a pattern is a DNA sequence; threads are -t {pattern}")
         if not set(pattern.upper()) <= set("ACGTUN") and os.path.isfile(pattern):
             raise click.UsageError(f"{pattern} is a file: give it without -p")
         if other := bytes_of(pattern).translate(None, LETTERS):
             raise click.UsageError(f"-p {pattern}: {escaped(other[:1])} is not a base")
-    for name in args.patterns:
-        if os.path.isfile(os.path.join(name, META)):
-            raise click.UsageError(f"{name} is an index: give it with -x")
-        if set(name.upper()) <= set("ACGTUN") and not os.path.lexists(name):
-            raise click.UsageError(f"no file {name}; to search for a sequence, use -p {name}")
     if bool(args.patterns) == bool(args.literal):
         raise click.UsageError("give patterns either with -p or as files")
     kind = _format(args)
@@ -146,13 +138,8 @@ def _format(args: SimpleNamespace) -> str:
     from ...output.lines import KINDS
 
     kinds = list(KINDS) if args.pairs else list(FORMS) if args.matrix else kinds_of("locate")
-    is_other = args.kind and args.kind not in kinds
     options.refuse(
-        (is_other and args.pairs, f"--pairs writes TSV, BED or FASTA, not {args.kind}"),
-        (is_other and args.matrix, f"a matrix is TSV, Rtab or npz: leave out --format {args.kind}"),
-        (is_other and args.kind == "fasta", "FASTA is for PCR products: give --pairs with it"),
-        (is_other, f"--format {args.kind} is for matrices: give --matrix with it"),
-        (args.absent and args.matrix, "--matrix writes a line for each pattern: leave out --absent"),
+        (args.absent and args.matrix, "--matrix writes a line for each pattern: leave out --absent")
     )
     kind = options.format_of(args.kind, args.output, kinds, "tsv")
     only_tsv = f"--absent adds lines to TSV, not to {options.format_name(kind)}: leave it out, or write TSV"

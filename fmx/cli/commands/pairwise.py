@@ -77,11 +77,8 @@ def command(args: SimpleNamespace) -> None:
 def _format(args: SimpleNamespace) -> str:
     """Return the format of -o.  Raises UsageError."""
     kinds, usual = (_MATRIX, "phylip") if args.matrix else (kinds_of("pairwise"), "tsv")
-    is_other = args.kind and args.kind not in kinds
     options.refuse(
         (args.matrix and args.cigar, "give only one of --matrix and --cigar"),
-        (is_other and args.matrix, f"a matrix is npz or PHYLIP: leave out --format {args.kind}"),
-        (is_other, f"--format {args.kind} is for matrices: give --matrix with it"),
         (args.matrix and args.identity > 0, "--matrix writes every pair: leave out --id"),
     )
     kind = options.format_of(args.kind, args.output, kinds, usual)
