@@ -93,7 +93,7 @@ UNCOMPILED := output/test_put.py output/test_writer_protocol.py \
 	guides/test_assign.py guides/test_count_mates.py::test_pairs_of_a_library_and_pairs_of_others \
 	align/test_paths.py::test_a_few_sequences_of_each_kind_are_aligned_as_defined \
 	align/test_pairwise.py::test_table_is_the_definitions align/test_pairwise.py::test_matrices_hold_all_values \
-	index/test_adding.py::test_added_layouts_are_those_built index/test_layouts.py::test_a_layout_keeps_the_limits_of_engines \
+	index/test_parts.py::test_layouts_are_added_to_every_part index/test_layouts.py::test_a_layout_keeps_the_limits_of_engines \
 	index/test_layouts.py::test_occ_is_the_naive_count[bvsfm-k2-d96] \
 	input/test_alignments.py::test_a_group_that_the_header_does_not_know_takes_no_room_that_is_not_there \
 	index/test_suffix_array.py::test_repeats_end_after_as_many_rounds_as_doublings[AC-1000] \

@@ -12,10 +12,11 @@ GENOME = numbered([random_letters(700, "g1"), random_letters(300, "g2") + "NNN" 
 GOOD = cases.fastq([(f"r{i}", GENOME[0][1][7 * i : 7 * i + 30]) for i in range(50)])
 
 
-def complaint(result) -> str:
-    """The one line that a failed command says."""
-    assert result.code == 1, result.err
+def complaint(result, code=1) -> str:
+    """The one line that a command says that failed, or that is wrong (code 2)."""
+    assert result.code == code, result.err
     assert "Traceback" not in result.err
+    assert result.out == b"" or code == 1
     (line,) = [line for line in result.err.splitlines() if "compiling" not in line]
     assert line.startswith("fmx: error: ")
     return line

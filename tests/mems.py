@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import naive
 import numpy as np
-from packed import pack
+from packed import codes_of, pack
 from texts import numbered
 
 from fmx.index.bwt import build_lcp, invert
@@ -20,7 +20,7 @@ from fmx.mem.mummergpu import MummerGpu, Suffixes
 
 def mummergpu(letters, least) -> MummerGpu:
     """The matcher of MUMmerGPU++ over a text, its suffix array sorted naively."""
-    text = np.array(["$ACGT".index(letter) for letter in letters], np.uint8)
+    text = codes_of(letters)
     sa = np.array(naive.suffix_array(letters), np.uint32)
     lcp = build_lcp(text, sa)
     ends = np.flatnonzero(text == 0)

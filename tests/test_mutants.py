@@ -16,4 +16,5 @@ def test_tests_without_the_compiler_are_there():
     names = listed.replace("\\\n", " ").split()
     assert len(names) > 10
     for path, _, name in (name.partition("::") for name in names):
-        assert f"def {name.partition('[')[0]}" in (ROOT / "tests" / path).read_text(), path
+        place = ROOT / "tests" / path
+        assert place.is_dir() or f"def {name.partition('[')[0]}" in place.read_text(), path

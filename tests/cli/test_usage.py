@@ -5,6 +5,7 @@ import re
 import cases
 import click
 import pytest
+from bad_reads import complaint
 from conftest import ROOT
 from texts import numbered, random_letters
 
@@ -117,14 +118,6 @@ def home(folder):
     return folder
 
 
-def said(result) -> str:
-    """The one line that a wrong command says, without its head."""
-    assert (result.code, result.out) == (2, b""), result.err
-    (line,) = result.err.splitlines()
-    assert line.startswith("fmx: error: ")
-    return line.removeprefix("fmx: error: ")
-
-
 MESSAGES = [
     ("search", "no reads: give READS, or -1 and -2"),
     ("search -k 0 r.fq", "-k: must be 1 or more, not 0"),
@@ -202,6 +195,6 @@ ENDS = [  # options for GPUs, and sizes
 
 @pytest.mark.parametrize(("words", "message"), MESSAGES + ENDS, ids=[words for words, _ in MESSAGES + ENDS])
 def test_a_wrong_command_is_one_line(words, message, home, command):
-    line = said(command(*words.split()))
-    assert line.endswith(message) if (words, message) in ENDS else line == message
+    line = complaint(command(*words.split()), 2)
+    assert line.endswith(message) if (words, message) in ENDS else line == f"fmx: error: {message}"
     assert sorted(path.name for path in home.iterdir()) == ["l.csv", "r.fa", "r.fq"]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from conftest import SIMULATED
 from cover import cover
-from packed import pack
+from packed import codes_of, pack
 from texts import random_letters
 
 from fmx.errors import UnsupportedError
@@ -77,7 +77,7 @@ def asked(name):
 
 def queries(text, rows, way):
     """The queries of a way to search: seed and verify, or each d of a family and k."""
-    codes = np.array(["$ACGT".index(letter) for letter in text], np.uint8)
+    codes = codes_of(text)
     sa = np.array([len(text) - len(suffix) for suffix in rows], np.uint32)
     prefix = build_prefix_table(codes, 4)
     if way == "verify":

@@ -3,33 +3,18 @@
 import naive
 import numpy as np
 from cached import compiled
+from packed import codes_of
 from texts import TEXTS
 
 from fmx.index import layouts
 from fmx.index.contracts import address, extend, occ, preceding, share, units
 from fmx.index.suffix_array import suffix_array
-from fmx.input.reads import Patterns
 from fmx.machines.jobs import Cores
 
 
 def text_of(*blocks):
     """Codes of blocks of ACGT, each followed by a separator."""
-    return np.array([b"$ACGT".index(x) for block in blocks for x in (block + "$").encode()], np.uint8)
-
-
-def codes_of(contigs) -> np.ndarray:
-    """Codes of the text of contigs."""
-    return np.array(["$ACGT".index(letter) for letter in naive.text_of(contigs)], np.uint8)
-
-
-def patterns_of(strings):
-    """Patterns of codes (lists of 0 to 3)."""
-    first = np.cumsum([0] + [len(s) // 32 + 1 for s in strings])
-    words = np.zeros(first[-1] + 1, np.uint64)
-    for start, string in zip(first, strings, strict=False):
-        for i, symbol in enumerate(string):
-            words[start + i // 32] |= np.uint64(symbol << 62 - 2 * (i % 32))
-    return Patterns(words, first[:-1].astype(np.int64), np.array([len(s) for s in strings], np.int64))
+    return codes_of("".join(f"{block}$" for block in blocks))
 
 
 def random_blocks(seed, n, longest, letters="ACGT"):
@@ -39,7 +24,7 @@ def random_blocks(seed, n, longest, letters="ACGT"):
 
 def texts(d):
     """(name, codes) of awkward texts; some are about as long as a sampling distance ``d``."""
-    yield from ((name, codes_of(contigs)) for name, contigs in TEXTS.items())
+    yield from ((name, codes_of(naive.text_of(contigs))) for name, contigs in TEXTS.items())
     yield "300 contigs of a base", text_of(*"ACGTACAAATTTGGA" * 20)
     yield "short contigs", text_of(*random_blocks(1, 150, 5))
     yield "contigs of A", text_of(*random_blocks(2, 60, 12, "A"))

@@ -10,11 +10,11 @@ from occ_law import (
     build,
     check_occ,
     k_symbols,
-    patterns_of,
     random_blocks,
     text_of,
     texts,
 )
+from packed import pack
 from texts import random_letters
 
 from fmx.errors import UnsupportedError
@@ -31,6 +31,7 @@ from fmx.index.contracts import (
 from fmx.index.positions import sample
 from fmx.index.suffix_array import suffix_array
 from fmx.index.tables import build_prefix_table
+from fmx.input.reads import Patterns
 from fmx.search.find import find_intervals
 from fmx.search.queries.exact import Exact
 
@@ -116,7 +117,9 @@ def test_search_finds_patterns_of_every_length(name):
                 strings.append((text[start : start + length] - np.uint8(1)).clip(0, 3).tolist())
         table = build_prefix_table(text, 4)
         whole = text.tobytes()
-        found = find_intervals(Exact(table, layout), patterns_of(strings))
+        found = find_intervals(
+            Exact(table, layout), Patterns(*pack("".join("ACGT"[x] for x in string) for string in strings))
+        )
         for string, lo, hi in zip(strings, found.lo.tolist(), found.hi.tolist(), strict=True):
             wanted = bytes(x + 1 for x in string)
             expected = [p for p in range(text.size) if whole.startswith(wanted, p)]
@@ -166,7 +169,7 @@ def test_a_layout_keeps_the_limits_of_engines(name):
     assert name.d <= ROW + 1
     assert name.forms(MAX_ROWS)[f"{name}.entries"].shape[0] // 2 <= 2**32
     blocks = [random_letters(n, n) for n in (1, 2, 3, name.d - 3, name.d, 2 * name.d, 17)]
-    text = np.array(["$ACGT".index(letter) for block in blocks for letter in block + "$"], np.uint8)
+    text = text_of(*blocks)
     layout = layouts.REGISTRY[name.family].build(text, suffix_array(text), name.k, name.d)
     rows = {
         *range(0, text.size + 1, 13),

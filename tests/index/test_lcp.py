@@ -10,6 +10,7 @@ import workflow
 from cover import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from packed import codes_of
 from texts import TEXTS, numbered
 
 from fmx.cli.main import run
@@ -20,10 +21,6 @@ from fmx.index.suffix_array import suffix_array
 from fmx.machines.jobs import Cores
 
 LONG = numbered(["ACGTTGCA" * 60, "ACGTTGCA" * 60 + "C", "A" * 700 + "N" + "A" * 255, "A" * 256])
-
-
-def codes_of(text: str):
-    return np.array(["$ACGT".index(letter) for letter in text], np.uint8)
 
 
 def whole(lcp) -> list:

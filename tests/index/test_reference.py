@@ -8,6 +8,7 @@ import cases
 import naive
 import numpy as np
 import pytest
+from packed import codes_of
 from texts import TEXTS
 
 from fmx.errors import UnsupportedError
@@ -17,18 +18,12 @@ from fmx.machines.jobs import Cores
 from fmx.search.mapping import Pairing
 from fmx.search.pairs import rule_of
 
-LETTERS = "$ACGT"
-
-
-def codes(text) -> np.ndarray:
-    return np.array([LETTERS.index(letter) for letter in text], np.uint8)
-
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_blocks_lead_back_to_every_letter(name):
     contigs = TEXTS[name]
     found, text = fasta.read_fasta(cases.fasta(contigs, width=13))
-    assert "".join(LETTERS[code] for code in text) == naive.text_of(contigs)
+    assert "".join("$ACGT"[code] for code in text) == naive.text_of(contigs)
     assert found.names == [name for name, _ in contigs]
     assert found.lengths.tolist() == [len(sequence) for _, sequence in contigs]
     assert found.n_text == text.size
@@ -52,13 +47,13 @@ def test_suffix_array_and_bwt_are_the_naive_ones(name, force64, monkeypatch):
     monkeypatch.setattr("pydivsufsort.divsufsort", lambda text: sort(text, force64=force64))
     text = naive.text_of(TEXTS[name])
     rows = naive.suffix_array(text)
-    found = suffix_array(codes(text))
+    found = suffix_array(codes_of(text))
     assert found.dtype == np.uint32
     assert found.tolist() == rows
     for k in (1, 2, 3):
         number = {letters: code for code, letters in enumerate(naive.kmers(k))} | {None: bwt.NONE}
         for n_threads in (1, 3):
-            kmers = bwt.kmer_bwt(codes(text), found, k, Cores(n_threads))
+            kmers = bwt.kmer_bwt(codes_of(text), found, k, Cores(n_threads))
             assert [number[letters] for letters in naive.kmer_bwt(text, rows, k)] == kmers.tolist()
 
 
@@ -68,7 +63,7 @@ def test_tables_hold_the_rows_of_every_string(name):
     text = naive.text_of(TEXTS[name])
     suffixes = sorted(text[i:] for i in range(len(text)))
     for q in (4, 5):
-        table = tables.build_prefix_table(codes(text), q)
+        table = tables.build_prefix_table(codes_of(text), q)
         pair = 0
         for length in range(q + 1):
             for letters in naive.kmers(length):
@@ -80,8 +75,8 @@ def test_tables_hold_the_rows_of_every_string(name):
         assert 2 * pair == table.pairs.size
     wanted = [bisect_left(suffixes, letters) for letters in naive.kmers(4)] + [len(text)]
     for n_threads in (1, 2, 5):
-        sa = suffix_array(codes(text))
-        assert tables.first_rows(Cores(n_threads), codes(text), sa, 4).tolist() == wanted
+        sa = suffix_array(codes_of(text))
+        assert tables.first_rows(Cores(n_threads), codes_of(text), sa, 4).tolist() == wanted
 
 
 @pytest.mark.parametrize("p_separator", [0.001, 0.3])
@@ -90,7 +85,7 @@ def test_tables_do_not_depend_on_threads(p_separator):
     rng = np.random.default_rng(3)
     text = np.where(rng.random(10_000) < p_separator, 0, rng.integers(1, 5, 10_000)).astype(np.uint8)
     text[-1] = 0
-    letters = "".join(LETTERS[code] for code in text)
+    letters = "".join("$ACGT"[code] for code in text)
     sa = suffix_array(text)
     suffixes = [letters[i : i + 8] for i in sa]
     for s in (1, 2, 4, 6):

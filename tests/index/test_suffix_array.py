@@ -6,7 +6,7 @@ import pytest
 import synthetic
 from hypothesis import given
 from hypothesis import strategies as st
-from test_reference import codes
+from packed import codes_of
 from texts import TEXTS
 
 from fmx.errors import DeviceError
@@ -63,7 +63,7 @@ def test_the_suffix_array_of_awkward_texts(name):
 
 @given(st.text("$ACGT", max_size=120), st.integers(1, 30), st.integers(1, 4), st.booleans())
 def test_the_suffix_array_of_any_text(letters, repeats, c, is_ended):
-    check(codes((letters * repeats)[:1500] + "$A"[is_ended]), c=c)
+    check(codes_of((letters * repeats)[:1500] + "$A"[is_ended]), c=c)
 
 
 @given(st.integers(200, 3000), st.integers(1, 7), st.integers(1, 3), st.integers(2, 12), st.integers(0, 100))
@@ -75,7 +75,7 @@ def test_neither_threads_nor_buckets_nor_passes_change_it(n, n_threads, c, passe
 @pytest.mark.parametrize("unit", ["A", "$", "AC", "ACGTTGCATTA", "T" * 70 + "$"])
 def test_repeats_end_after_as_many_rounds_as_doublings(unit, n):
     """All but the last few suffixes are tied until h reaches the length of the text."""
-    n_rounds = check(np.resize(codes(unit), n), c=2)
+    n_rounds = check(np.resize(codes_of(unit), n), c=2)
     if len(unit) < 12:
         assert n_rounds == int(np.ceil(np.log2(max(n - len(unit) + 1, PER_KEY) / PER_KEY)))
 
