@@ -16,7 +16,7 @@ _EXAMPLES = "\nExamples:\n"  # in a docstring: the rest is examples, one command
 
 
 class Command(click.Command):
-    """A command with help in groups, which refuses repeated options."""
+    """A command with help in groups."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, then the options under their headings."""
@@ -39,22 +39,6 @@ class Command(click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write nothing: the examples come before the options."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments into the context.  Raises UsageError."""
-        words = list(args)
-        rest = super().parse_args(ctx, args)
-        if not ctx.resilient_parsing:
-            self.refuse_repeats(ctx, words)
-        return rest
-
-    def refuse_repeats(self, ctx: click.Context, args: list[str]) -> None:
-        """Raise UsageError for an option that is given more than once; flags may repeat."""
-        _, _, order = self.make_parser(ctx).parse_args(list(args))
-        for i, param in enumerate(order):
-            may_repeat = not isinstance(param, click.Option) or param.multiple or param.is_flag
-            if param in order[:i] and not may_repeat:
-                raise click.UsageError(f"{param.get_error_hint(ctx)} is given more than once", ctx)
 
 
 def command(function: Callable[[SimpleNamespace], Any]) -> click.Command:

@@ -209,16 +209,12 @@ def index_of(args: Any, method: str | None = None) -> "IndexChoice":
 def find_indexes(paths: Sequence[str]) -> tuple[Path, ...]:
     """Return the indexes at ``paths``; if none is given, that of FMX_INDEX, or the only one in this folder.
 
-    Raises UsageError if an index is given twice, IndexFileError if none can be found, or several.
+    Raises IndexFileError if none can be found, or several.
     """
     if chosen := paths or list(filter(None, [os.environ.get("FMX_INDEX")])):
         from ..index.disk import index_at, what_is_there
 
         places = tuple(map(index_at, chosen))
-        folders = [os.path.realpath(place) for place in places]
-        for i, name in enumerate(chosen):
-            if folders[i] in folders[:i]:
-                raise click.UsageError(f"{name} is given twice: give each index once")
         if not (paths or places[0].exists()):
             name = f"{places[0]} (from the environment variable FMX_INDEX)"
             raise IndexFileError(f"{name}: {what_is_there(places[0])}")
@@ -266,7 +262,8 @@ def format_of(kind: str | None, path: str, kinds: Sequence[str], usual: str) -> 
             raise click.UsageError(f"-o {path}: {what}: use -o NAME.d, and --format for the format")
         return kind or usual
     check_suffix("-o", path, [kind] if kind else kinds)
-    chosen = kind or by_suffix_of(path, kinds) or usual
+    by_suffix = next((each for each in kinds if suffix_of(path) in endings_of([each])), usual)
+    chosen = kind or by_suffix
     refuse_terminal(path, chosen)
     return chosen
 
@@ -274,11 +271,6 @@ def format_of(kind: str | None, path: str, kinds: Sequence[str], usual: str) -> 
 def endings_of(kinds: Iterable[str]) -> list[str]:
     """Return the suffixes of formats."""
     return [suffix for kind in kinds for suffix in ENDINGS.get(format_name(kind), ())]
-
-
-def by_suffix_of(path: str, kinds: Iterable[str]) -> str | None:
-    """Return the first of the formats ``kinds`` that the suffix of an output names, or None."""
-    return next((kind for kind in kinds if suffix_of(path) in endings_of([kind])), None)
 
 
 def format_name(kind: str) -> str:
@@ -314,19 +306,19 @@ def refuse_terminal(path: str, kind: str) -> None:
 
 
 class FileName(click.Path):
-    """The type of names of files; ``kinds``: formats of an output, whose name must not end as another's."""
+    """The type of names of outputs with a format of ``kinds``, which must not end as those of others."""
 
     def __init__(self, *kinds: str) -> None:
         super().__init__()
         self.name, self._kinds = "file", kinds
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if self._kinds and param:
+        if param:
             check_suffix(param.opts[0], value, self._kinds)
         return super().convert(value, param, ctx)
 
 
-FILE, TABLE, READS = FileName(), FileName("tsv"), FileName("fasta", "fastq", GZIP)
+TABLE, READS = FileName("tsv"), FileName("fasta", "fastq", GZIP)
 
 
 # The option --report.
@@ -399,10 +391,3 @@ def report_of(paths: Sequence[str], inputs: Sequence[str], indexes: Sequence[Any
             for path in indexes for meta in [read_meta(path)]
         ]  # fmt: skip
     return Report(tuple(paths), about)
-
-
-def check_reads(mapped: str | None, unmapped: str | None, is_collapsed: bool) -> None:
-    """Raise UsageError if --al or --un names FASTQ for reads that are collapsed."""
-    for option, path in (("--al", mapped), ("--un", unmapped)):
-        if path and is_collapsed:
-            check_suffix(option, path, ["fasta", GZIP])

@@ -80,33 +80,6 @@ def test_an_option_means_the_same_everywhere():
             assert set(option.type.choices) >= {"cpu", "cuda", "auto"}
 
 
-VALUES = {"size": "5G", "shard_of": "1/2"}
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_no_option_silently_takes_the_last_of_several(name):
-    command = COMMANDS[name]
-    for option in options_of(name):
-        if option.multiple or option.is_eager:
-            continue
-        words = [max(option.opts, key=len)]
-        if not option.is_flag:
-            choices = getattr(option.type, "choices", ())
-            words.append(VALUES.get(option.type.name) or next(iter(choices), "1"))
-        with click.Context(command, info_name=name) as context:
-            command.refuse_repeats(context, words)
-            if option.is_flag:
-                command.refuse_repeats(context, 2 * words)
-                continue
-            with pytest.raises(click.UsageError, match="more than once"):
-                command.refuse_repeats(context, 2 * words)
-
-
-def test_help_comes_before_what_is_wrong(command):
-    result = command("mem", "-l", "1", "-l", "2", "--help")
-    assert (result.code, result.err) == (0, "")
-
-
 # Wrong commands.
 
 
@@ -132,7 +105,6 @@ MESSAGES = [
     ("-v", "no option -v in 'fmx'; see 'fmx --help'"),
     ("search -p 2 r.fq", "no option -p in 'fmx search': did you mean --threads?"),
     ("mem -maxmatch r.fq", "no option -m in 'fmx mem': did you mean --maxmatch?"),
-    ("mem -l 20 r.fq -l 30", "'-l' is given more than once"),
     ("mem -b -r q.fa", "give only one of -b and -r"),
     ("mem -L --format sam q.fa", "-c, -L and -F need --format mummer"),
     ("pairwise --matrix score --cigar a.fa", "give only one of --matrix and --cigar"),

@@ -64,11 +64,6 @@ def test_what_is_no_index_is_told(name, message, home, command):
     assert str(error.value) == message
 
 
-def test_one_index_by_two_names_is_refused(home, command):
-    result = command("search", "-x", "yeast", "-x", "yeast.fmx", "r.fq")
-    assert (result.code, result.err) == (2, "fmx: error: yeast.fmx is given twice: give each index once\n")
-
-
 def test_inspect_shows_several_indexes(home, command):
     cases.build(home / "two.fmx", CONTIGS)
 

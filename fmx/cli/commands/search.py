@@ -202,7 +202,9 @@ def _job_of(args: SimpleNamespace, first: tuple, second: tuple) -> "SearchJob":
          f"--counts-by group needs --counts FILE, or {TARGET} in the name of --al"),
         (args.shared == "each" and not is_by_target, f"--shared each needs {TARGET} in the name of --al"),
     )  # fmt: skip
-    options.check_reads(args.al, args.un, args.collapse)
+    for option, path in (("--al", args.al), ("--un", args.un)):
+        if path and args.collapse:
+            options.check_suffix(option, path, ["fasta", options.GZIP])
     tags = REPORTED * (args.nh == "reported") | COMMENTS * args.comments | EVERY * (args.tags is None)
     for name in args.tags.split(",") if args.tags not in (None, "none") else ():
         if name not in TAGS:
