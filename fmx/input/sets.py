@@ -80,15 +80,14 @@ _LOW = 0x5555555555555555  # the lower bit of each symbol
 class Sets(NamedTuple):
     """Patterns as base sets: row 2r is read r, row 2r + 1 its reverse complement.
 
-    Pattern i has ``length[i]`` symbols (int64, 0: not searched). If it has only A C G T, its packed symbols
-    are in ``words`` uint64 from plane[i] >> 2 on, and ``first[i]`` is -1. Else its sets are in ``sets`` uint8
-    from ``first[i]`` on, and in ``planes`` uint64, four words per 32 symbols, from ``plane[i]`` on.
+    Pattern i has ``length[i]`` symbols (int64, 0: not searched). If it ``is_plain`` (bool), it has only A C G
+    T, and its packed symbols are in ``words`` uint64 from plane[i] >> 2 on. Else its sets are in ``planes``
+    uint64, four words per 32 symbols, from ``plane[i]`` on.
     """
 
-    sets: np.ndarray
     planes: np.ndarray
     words: np.ndarray
-    first: np.ndarray
+    is_plain: np.ndarray
     plane: np.ndarray
     length: np.ndarray
 
@@ -126,12 +125,6 @@ def _look(batch, table, most, can_occur):
 
 
 @inlined
-def is_plain(sets, i):
-    """Return whether pattern i has only A C G T."""
-    return sets.first[i] < 0
-
-
-@inlined
 def first_word(sets, i):
     """Return where in ``sets.words`` the packed symbols of a plain pattern i begin."""
     return sets.plane[i] >> 2
@@ -140,7 +133,10 @@ def first_word(sets, i):
 @inlined
 def set_at(sets, i, j):
     """Return the set (uint8) of symbol j of a pattern i that is not plain."""
-    return at(sets.sets, sets.first[i] + j)
+    plane, shift, bases = sets.plane[i] + 4 * (j >> 5), np.uint64(62 - 2 * (j & 31)), np.uint64(0)
+    for c in range(4):
+        bases |= ((at(sets.planes, plane + c) >> shift) & np.uint64(1)) << np.uint64(c)
+    return np.uint8(bases)
 
 
 @inlined
@@ -149,7 +145,7 @@ def unmatched(sets, i, j, ours):
 
     It is compared from symbol j, a multiple of WORD, on. The bits of further symbols may be anything.
     """
-    if is_plain(sets, i):
+    if at(sets.is_plain, i):
         differ = ours ^ at(sets.words, first_word(sets, i) + (j >> 5))
         return (differ | differ >> np.uint64(1)) & np.uint64(_LOW)
     plane = at(sets.plane, i) + (j >> 3)
@@ -166,27 +162,24 @@ def make_sets(
     batch: "ReadBatch", start: int, stop: int, is_searched: np.ndarray, strands: int, table: np.ndarray
 ) -> Sets:
     """Sets of reads start to stop of a batch; ``is_searched`` bool[n_reads] excludes reads."""
-    first, plane, length = np.empty((3, 2 * (stop - start)), np.int64)
-    n_sets, n_planes = _lay_out(batch, start, is_searched, strands, first, plane, length)
+    plane, length = np.empty((2, 2 * (stop - start)), np.int64)
+    n_planes = _lay_out(batch, start, is_searched, strands, plane, length)
     planes, words = np.empty(n_planes, np.uint64), np.empty((n_planes >> 2) + 1, np.uint64)
-    sets = Sets(np.empty(n_sets, np.uint8), planes, words, first, plane, length)
+    sets = Sets(planes, words, np.repeat(batch.searchable[start:stop], 2), plane, length)
     _fill(batch, start, table, CODE, sets)
     return sets
 
 
 @compiled
-def _lay_out(batch, start, is_searched, strands, first, plane, length):
-    """Fill ``first``, ``plane`` and ``length`` of Sets; return the sizes of ``sets`` and ``planes``."""
-    n_sets, n_planes = np.int64(0), np.int64(0)
+def _lay_out(batch, start, is_searched, strands, plane, length):
+    """Fill ``plane`` and ``length`` of Sets; return the size of ``planes``."""
+    n_planes = np.int64(0)
     for i in range(length.size):
         r = start + (i >> 1)
         n = batch.length[r] if is_searched[r] else np.int64(0)
-        first[i], plane[i] = -1 if batch.searchable[r] else n_sets, n_planes
-        length[i] = n if strands & (REVERSE if i & 1 else FORWARD) else 0
-        if not batch.searchable[r]:
-            n_sets += n
+        plane[i], length[i] = n_planes, n if strands & (REVERSE if i & 1 else FORWARD) else 0
         n_planes += 4 * ((n + WORD - 1) // WORD)
-    return n_sets, n_planes
+    return n_planes
 
 
 @compiled
@@ -194,7 +187,7 @@ def _fill(batch, start, table, code, sets):
     sets.words[-1] = 0
     for i in range(sets.length.size):
         r = start + (i >> 1)
-        if sets.first[i] >= 0:
+        if not sets.is_plain[i]:
             _fill_sets(batch, r, table, sets, i)
             continue
         n, first = max(sets.length[i], sets.length[i ^ 1]), sets.plane[i] >> 2
@@ -206,32 +199,16 @@ def _fill(batch, start, table, code, sets):
 
 @inlined
 def _fill_sets(batch, r, table, sets, i):
-    """Fill the sets and planes of pattern i, read r or its reverse complement."""
+    """Fill the planes of pattern i, read r or its reverse complement."""
     n, begin = sets.length[i], batch.start[r]
     for word in range(sets.plane[i], sets.plane[i] + 4 * ((n + WORD - 1) // WORD)):
         sets.planes[word] = 0
     for j in range(n):
-        if i & 1:
-            own = reversed_bits(table[batch.data[begin + n - 1 - j]])
-        else:
-            own = table[batch.data[begin + j]]
-        sets.sets[sets.first[i] + j] = own
+        bases = np.uint64(table[batch.data[begin + (n - 1 - j if i & 1 else j)]])
         word, bit = sets.plane[i] + 4 * (j >> 5), np.uint64(62 - 2 * (j & 31))
         for c in range(4):
-            sets.planes[word + c] |= ((np.uint64(own) >> np.uint64(c)) & np.uint64(1)) << bit
-
-
-@inlined
-def reversed_bits(own):
-    """Return the set of the complements: exchanges A and T, C and G."""
-    x = np.uint64(own)
-    x = (
-        (x & np.uint64(1)) << np.uint64(3)
-        | (x & np.uint64(2)) << np.uint64(1)
-        | ((x & np.uint64(4)) >> np.uint64(1))
-        | x >> np.uint64(3)
-    )
-    return np.uint8(x)
+            plane = word + (3 - c if i & 1 else c)  # of the base, or of its complement
+            sets.planes[plane] |= ((bases >> np.uint64(c)) & np.uint64(1)) << bit
 
 
 @inlined

@@ -29,7 +29,7 @@ from ...compiler.functions import compiled, inlined
 from ...compiler.primitives import at, popcount, trailing_zeros
 from ...input.dna import WORD, symbols
 from ...input.reads import Patterns, pack_reverse
-from ...input.sets import first_word, is_plain, set_at
+from ...input.sets import first_word, set_at
 
 if TYPE_CHECKING:
     from ...input.sets import Sets
@@ -239,7 +239,7 @@ def _plan(sets, v, lookups, ways, room, pieces):
     for r in range(pieces.words.size):
         i = pattern_of(sets, r)
         length = sets.length[i]
-        if length > 0 and is_plain(sets, i):
+        if length > 0 and sets.is_plain[i]:
             kind = 2 * min(length, np.int64(MOST_SYMBOLS))
             way = Way(0.0, np.int64(0), length, v, at(ways, kind), at(ways, kind + 1))
             plan_read(sets, r, way, pieces)
@@ -301,7 +301,7 @@ def _put(pieces, i, j, symbols, changed, n_changed):
 def _n_words(sets, i, piece):
     """Return the exact number of words of a piece."""
     zero, one, two, width = np.int64(1), np.int64(0), np.int64(0), piece[OUTER] - piece[INNER]
-    if is_plain(sets, i):
+    if sets.is_plain[i]:
         one, two = 3 * width, 9 * width * (width - 1) // 2
     else:
         for j in range(piece[START], piece[START] + piece[LENGTH]):
@@ -369,7 +369,7 @@ def _word_of(n, i):
 @inlined
 def _spell_piece(sets, i, piece, packed, n):
     """Write the words of a piece from pair n on; return the next n."""
-    by_bases, start = is_plain(sets, i), piece[START]
+    by_bases, start = sets.is_plain[i], piece[START]
     length, inner, outer = piece[LENGTH], piece[INNER] - piece[START], piece[OUTER] - piece[START]
     word = np.uint64(0), np.uint64(0)
     if by_bases:
