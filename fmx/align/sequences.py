@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from math import gcd
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,9 +21,6 @@ from ..input.dna import CODE, LOOKED_AT, other_than_dna
 from ..input.reads import parse
 from ..input.spans import read_chunks
 from ..input.streams import input_name
-
-if TYPE_CHECKING:
-    from ..input.streams import GivenBytes
 
 
 class Sequences(NamedTuple):
@@ -54,7 +51,7 @@ def extent(sequences, i):
 
 
 def read_sequences(
-    path: "GivenBytes | str", warn: Callable[[str], object] = lambda words: None
+    path: bytes | str, warn: Callable[[str], object] = lambda words: None
 ) -> tuple[list[str], Sequences]:
     """Return (names, Sequences) of FASTA: a file, '-', or bytes, which may be empty. Raises InputError.
 

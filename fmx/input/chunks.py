@@ -2,7 +2,6 @@
 
 import errno
 import os
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,7 +18,6 @@ CHUNK_SIZE, _BLOCK = 1 << 23, 1 << 12  # bytes; chunks have twice as many with m
 AT_ONCE = 1 << 18  # bytes: what was read is still in the cache of a core when its newlines are counted
 FEW = 16  # threads that do not contend for Python's lock
 NEWLINE, CR = 10, 13
-N_SAM = 11  # mandatory columns of SAM
 BLANK_LINE = "there is a blank line before this record: remove that line"
 NOT_READ = "an earlier part of the input could not be read; see the first error"
 IS_BAM = "this is BAM or CRAM; expected FASTA"
@@ -68,8 +66,11 @@ def begins_fastq(path: str, byte: int) -> bool:
         return True
     if byte == ord(">"):
         return False
-    what = f"found {escaped(bytes([byte]))} ({_FOREIGN.get(byte, 'is this a file of reads?')})"
+    what = f"found {escaped(bytes([byte]))} ({_FOREIGN.get(byte, _OTHER)})"
     raise InputError(path, "record 1", f"expected '@' (FASTQ) or '>' (FASTA) at its start, {what}")
+
+
+_OTHER = "sequences need a line '>NAME' before each; convert SAM with samtools view -b"
 
 
 def no_fasta(byte: int) -> str:
@@ -116,8 +117,6 @@ def look_at(path: str, check: Callable[..., Any] | None = begins_fastq) -> None:
         begin = head.lstrip()
         source.check_end(bytes(begin[:1]))
     if begin and check:
-        if check is begins_fastq and (what := _of_lines(bytes(begin))):
-            raise InputError(source.path, "first line", f"reads must be FASTA or FASTQ, but this {what}")
         check(source.path, begin[0])
 
 
@@ -127,20 +126,6 @@ def refuse_archive(path: str, begin: Any) -> None:
     if kind:
         also = {"zip": ", or save a workbook (.xlsx) as CSV"}.get(kind, "")
         raise InputError(path, "", f"this is a {kind} archive: unpack it{also}")
-
-
-def _of_lines(begin: bytes) -> str:
-    """Return what a text that is neither FASTA nor FASTQ may be, with a remedy; "" if unknown."""
-    if begin.removeprefix(b"\xef\xbb\xbf")[:1] in b"@>#":
-        return ""
-    lines = [re.split(rb"[\t,;]", line.strip()) for line in begin.splitlines()[:2]]
-    if not any(re.fullmatch(rb'"?[ACGTUNacgtun]{10,}"?', field) for fields in lines for field in fields):
-        return ""
-    if max(map(len, lines)) == 1:
-        return "has sequences without names: write a line '>NAME' before each"
-    if max(map(len, lines)) < N_SAM:
-        return "looks like a table of guides: count them in reads with 'fmx count -l TABLE READS'"
-    return "looks like SAM: convert it to BAM with samtools view -b"
 
 
 def repeated(paths: tuple[str, ...], done: str) -> str:
@@ -275,9 +260,3 @@ def find_end(data):
         end -= 1
     newline = find_byte(data, NEWLINE, end, data.size) if end > 0 else end
     return data.size if newline < 0 else newline
-
-
-@compiled
-def is_mac(data):
-    """Return whether there is no newline, but a CR before the last byte."""
-    return find_byte(data, NEWLINE, 0, data.size) < 0 and find_byte(data, CR, 0, data.size - 1) >= 0

@@ -31,12 +31,10 @@ from .chunks import (
     NEWLINE,
     NOT_READ,
     Chunk,
-    about_cr,
     begins_fastq,
     count,
     find_border,
     find_end,
-    is_mac,
     read_counted,
     refuse_archive,
     skip_blank,
@@ -199,8 +197,6 @@ class Span:
                 return i
             if buffer.is_end:
                 return buffer.end_line()
-            if is_mac(buffer.whole()):
-                raise InputError(self.path, "record 1", about_cr(buffer.whole()))
             beyond *= 2
             buffer.read_on(beyond)
 

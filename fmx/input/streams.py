@@ -8,7 +8,7 @@ import sys
 import zlib
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -41,23 +41,9 @@ STANDARD = "-"
 GIVEN = "given sequences"  # name in messages of an input of bytes
 
 
-class GivenBytes(bytes):
-    """FASTA that a program gave as ``argument``, which is its name in messages."""
-
-    argument: str
-
-    def __new__(cls, argument: str, data: bytes) -> Self:
-        fasta = super().__new__(cls, data)
-        fasta.argument = argument
-        return fasta
-
-    def __str__(self) -> str:
-        return f"given {self.argument}"
-
-
 def input_name(path: "ReadPath") -> str:
     """Return the name of an input in messages."""
-    if type(path) is bytes:
+    if isinstance(path, bytes):
         return GIVEN
     if str(path) == STANDARD:
         return "standard input"

@@ -13,7 +13,6 @@ from ..errors import quoted
 from ..input import sequences, spans
 from ..input.chunks import CHUNK_SIZE, look_at
 from ..input.reads import parse
-from ..input.streams import GivenBytes
 from ..mem.matching import IN_BOTH, IN_REFERENCE
 from ..search.hits import Near
 from ..search.mapping import BOTH, FORWARD, REVERSE
@@ -125,11 +124,11 @@ class SequenceSource:
             return spans.plan(self.paths, size, n_threads)
         return sequences.plan(self._what, self._value, size, is_numbered)
 
-    def whole(self) -> Path | GivenBytes:
+    def whole(self) -> Path | bytes:
         """Return the path, or FASTA in memory; unnamed sequences are named by number.  Raises InputError."""
         if self.paths:
             return self.paths[0]
         chunks = [span.read() for span in self.plan(is_numbered=True)]
         for chunk in chunks:
             parse(chunk)  # raises errors with the number of a sequence, not of a line
-        return GivenBytes(self._what, b"".join(chunk.data.tobytes() for chunk in chunks))
+        return b"".join(chunk.data.tobytes() for chunk in chunks)

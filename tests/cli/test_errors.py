@@ -273,8 +273,6 @@ def archive(mode) -> bytes:
     return file.getvalue()
 
 
-TABLE = "x: first line: reads must be FASTA or FASTQ, but this looks like a table of guides: count them in "
-TABLE += "reads with 'fmx count -l TABLE READS'"
 SAM = b"@HD\tVN:1.6\n@SQ\tSN:a\tLN:4\n@PG\tID:x\nr\t4\t*\t0\t0\t*\t*\t0\t0\tACGT\tIIII\n"
 FOREIGN = [  # the beginning of a file, commands, and what they say of it
     (b"\xef\xbb\xbf>a\nACGTACGTACGT\n", "search index pairwise",
@@ -289,12 +287,8 @@ FOREIGN = [  # the beginning of a file, commands, and what they say of it
     (b"Pi\n", "search index pairwise", "found 'P'"),
     (b"@HD\tVN:1.6\n", "index pairwise", "found '@' (this looks like FASTQ or SAM)"),
     (SAM, "search", "this looks like SAM: convert it to BAM with samtools view -b"),
-    (b"r\t4\t*\t0\t0\t*\t*\t0\t0\tACGTACGTACGT\tI", "search mem locate", "this looks like SAM: convert it"),
-    (b"id,sequence,gene\ng1,ACGTNACGTACGTACGTACG,A\n", "search mem locate", TABLE),
-    (b"g1\tACGTACGTACGTACGTACGT\tA\n", "search mem locate", TABLE),
-    (b"ACGTACGTACGTACG\nACGTACGTACGT\n", "search mem locate",
-     "has sequences without names: write a line '>NAME' before each"),
-    (b"read\tACGT\n", "search mem locate", "record 1: expected '@' (FASTQ) or '>' (FASTA)"),
+    (b"read\tACGT\n", "search mem locate", "record 1: expected '@' (FASTQ) or '>' (FASTA) at its start, "
+     "found 'r' (sequences need a line '>NAME' before each; convert SAM with samtools view -b)"),
     (archive("w"), "search index pairwise count", "x: this is a tar archive: unpack it"),
     (archive("w:gz"), "search index pairwise count", "x: this is a tar archive: unpack it"),
     (b"", "index pairwise count", "x: this is BAM or CRAM; expected FASTA"),

@@ -60,7 +60,6 @@ def test_every_line_names_a_function_and_kinds_of_its_arguments(entries, kind):
 # Compiled functions of fmx that no command of entry_points.py calls from Python.
 CALLED_BY_OTHERS = {"align.bounds", "output.records._put"}
 RARE = {
-    "input.chunks.is_mac",  # before an error
     "input.reads._next_unusual",  # -C
 }  # fmt: skip
 

@@ -193,7 +193,8 @@ MESSAGES = [  # arguments, exit code, counts if there is a table, what is said, 
     ("-l l.csv r.fq l.csv.gz", 1, "", [NO_READS.format("l.csv.gz")], []),
     ("-l r.fq r.fq l2.csv", 1, "", [NO_READS.format("l2.csv")], []),
     ("-l l.csv notes.txt", 1, "", ["fmx: error: notes.txt: record 1: expected '@' (FASTQ) or '>' (FASTA) at "
-     "its start, found 'w' (is this a file of reads?)\n"], []),
+     "its start, found 'w' (sequences need a line '>NAME' before each; convert SAM with samtools view -b)\n"],
+     []),
     # Mates.
     ("-l p.csv r.fa", 1, "",
      ["p.csv: this is a library of pairs: give the files of both mates with -1 and -2"], []),

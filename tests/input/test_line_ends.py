@@ -145,8 +145,3 @@ def test_a_long_record_takes_its_size_and_half(kind, folder):
     )
     memory = memory_of("assert count(sys.argv[1:]) == 1", folder / "long")
     assert memory < 1.5 * (folder / "long").stat().st_size
-
-
-def test_a_mac_file_is_refused_before_it_is_read_whole(folder):
-    (folder / "mac").write_bytes(mac(FASTQ) * 300_000)
-    assert memory_of(refused("CR alone"), folder / "mac") < 40 << 20
