@@ -1,28 +1,34 @@
-"""Counts guides in samples: reads files span by span, finds offsets, adds up counts."""
+"""``fmx count``: reads files of samples span by span, finds offsets, adds up counts."""
 
 import os
+import re
 import threading
-from collections.abc import Callable, Generator, Sequence
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from ..errors import InputError, n_of
-from ..input import InputShare, PairedFiles, SpanLike, spans
+from ..input import InputRange, InputShare, PairedFiles, ReadFiles, SpanLike, spans
+from ..input.chunks import CHUNK_SIZE
 from ..input.mates import PairSpan
 from ..input.reads import FORWARD, REVERSE, ReadBatch, parse
 from ..input.streams import input_name
-from ..machines.pipeline import Emit
-from ..machines.progress import Clock
+from ..machines.pipeline import Emit, run_ordered
+from ..machines.progress import Clock, Measurement, Progress, RunCounts
 from ..output.files import ReadsOutput
+from ..report import JobOutput, Report
 from .assign import WORST, Assignments, GuideWindow, Rules, assign, at_offsets, scanned
+from .library import Library
+from .results import CountResult, pack, say_samples
 from .samples import Sample
 from .table import MANY, NONE
-from .targets import EITHER, EVERY, LISTED, OFFSETS, GuideTally, TallySum, Targets, add_counts, add_hits, join
+from .targets import EITHER, FIRST, LISTED, OFFSETS, GuideTally, TallySum, Targets, add_hits, make_targets
 
 
 class Reads(NamedTuple):
@@ -181,8 +187,6 @@ OTHER_STRAND = {
     REVERSE: "the guides in the first {} are not reverse complements: leave out --reverse-only",
 }
 
-FIRST = 1 << 20  # reads per file whose windows are kept if unassigned
-
 
 @dataclass(frozen=True)
 class CountOptions:
@@ -247,20 +251,7 @@ class Counter:
             assign(Rules(guides.table, place, *self._judge), batch, n, n_left)
             for guides, place, batch in zip(self.targets.guides, where, batches, strict=True)
         ]
-        guide, off, tally = assigned[0].guide, assigned[0].off, GuideTally.of_nothing(self.targets.n_rows)
-        if pairs := self.targets.pairs:
-            guide, off, keys = np.empty(n, np.int32), np.empty(n, np.uint8), np.empty(n, np.uint64)
-            join(tuple(assigned), pairs, guide, off, keys)
-            if pairs.kind == EVERY:
-                unique, times = np.unique(keys[guide >= 0], return_counts=True)
-                tally = tally._replace(pairs=np.stack([unique, times.astype(np.uint64)]))
-        left = np.flatnonzero(assigned[0].has_left & (guide[:n_left] == NONE))
-        places = (left + ((file << 32) + number)).astype(np.uint64)
-        tally = tally._replace(left=np.stack([assigned[0].left[left], places]))
-        add_counts(guide, off, tally)
-        for mate, each in enumerate(assigned):
-            add_hits(guide, each, mate, tally.hits)
-        return tally, guide
+        return self.targets.tally(assigned, n_left, (file << 32) + number)
 
     def find(self, names: Sequence[str], batches: tuple[ReadBatch, ...]) -> tuple:
         """Return where guides are, by the options or by the first reads of files.
@@ -326,3 +317,170 @@ class Counter:
     def _assigned(self, mate: int, batch: ReadBatch, n: int, strands: int) -> Assignments:
         """Assign guides anywhere on ``strands`` to the first n reads of files of a ``mate``."""
         return assign(Rules(self.targets.guides[mate].table, scanned(strands), 0, WORST), batch, n, 0)
+
+
+def make_counter(
+    libraries: Sequence[Library], samples: Sequence[Sample], options: CountOptions, progress: Progress
+) -> Counter:
+    """Return the Counter for one library, or two for mates; reports what is odd about library and samples.
+
+    Duplicate sequences of a library are left out.
+    """
+    without = [re.sub(r"_L\d{1,3}(?![^_])", "", each.name) for each in samples]
+    if lanes := [x.name for x, name in zip(samples, without, strict=True) if without.count(name) > 1]:
+        progress.warn(
+            f"samples {_some(lanes)} look like lanes of the same sample: give them as one argument, "
+            "separated by commas"
+        )
+    unique = []
+    for library in libraries:
+        fewer, left = library.unique()
+        unique.append(fewer)
+        if left:
+            have = n_of(len(left), "guide has", "guides have")
+            pairs = _some(f"{one}, same as {other}" for one, other in left)
+            progress.say(f"{library.path}: {have} the same sequence as an earlier guide: left out ({pairs})")
+        if lost := sorted(library.gene_names() - fewer.gene_names()):
+            what = n_of(len(lost), "gene has", "genes have")
+            progress.warn(f"{library.path}: {what} no guide left: {_some(lost)}")
+    targets = make_targets(unique, bool(samples[0].second))
+    windows = list(zip(targets.guides, options.looked, strict=True))
+    for guides in dict.fromkeys(targets.guides):
+        ids, numbers, (close, opposite) = guides.ids, np.arange(len(guides.ids)), guides.others()
+        if n := int(np.count_nonzero(close != NONE)):
+            examples = (f" (such as {ids[i]} and {ids[close[i]]})" for i in np.flatnonzero(close >= 0))
+            what = "; reads that match both are ambiguous" if options.mismatches else ""
+            are = n_of(n, "guide differs", "guides differ")
+            progress.say(
+                f"{guides.path}: {are} from another guide in only one base{next(examples, '')}{what}"
+            )
+        both = (each for of, each in windows if of is guides and each.strands == FORWARD | REVERSE)
+        pairs = np.stack([numbers, opposite], axis=1)[(opposite >= 0) & (opposite != numbers)]
+        if pairs.size and not all(each.is_flanked for each in both):
+            one, other = pairs[0]
+            progress.warn(
+                f"{guides.path}: {np.unique(pairs).size:,} guides are reverse complements of other guides "
+                f"(such as {ids[one]} and {ids[other]}): reads with them are ambiguous if both strands are "
+                "searched; give --forward-only or --reverse-only"
+            )
+    return Counter(targets, options, samples, progress.warn)
+
+
+def _some(words: Iterable[str]) -> str:
+    """Return the first words, comma-separated, and how many more there are."""
+    first, n = list(words), 10
+    return ", ".join(first[:n]) + (f" and {len(first) - n:,} more" if first[n:] else "")
+
+
+def spans_of_shard(samples: Sequence[Sample], shard: Any, counter: Counter) -> Iterator[FileSpan]:
+    """Yield the spans of a ``shard`` (jobs.shard.ShardRun) of samples.
+
+    Each file is opened once more to find where guides are in its first reads.
+    """
+    files = files_of(samples)
+    opened: dict[int, SampleFile] = {}
+    first, *second = zip(*(paths for _, _, paths in files), strict=True)
+    paths: ReadFiles = PairedFiles(first, *second) if second else first
+    plan = shard.cut(InputRange(paths, CHUNK_SIZE, counter.options.n_threads))
+    for number, before, span in plan.numbered():
+        if number not in opened:
+            opened[number] = opened_first(files[number], counter.find)
+        yield FileSpan(opened[number], span, None, before)
+
+
+NO_READS = ReadsOutput()
+
+
+@dataclass(frozen=True)
+class CountSummary(RunCounts):
+    """Summary of a run over reads."""
+
+    reads: int
+    assigned: int
+
+    things = "reads"
+
+    def sentence(self) -> str:
+        """Return the summary in one line."""
+        n, things = self.seen()
+        return f"{n_of(n, things[:-1])}: {self.assigned:,} assigned ({100 * self.assigned / max(n, 1):.2f} %)"
+
+
+class PairCountSummary(CountSummary):
+    """Summary of a run over pairs, which are counted as its ``reads``."""
+
+    things = "pairs"
+
+    @property
+    def pairs(self) -> int:
+        return self.reads
+
+
+def count(
+    counter: Counter, samples: Sequence[Sample], output: JobOutput, run: Any, progress: Progress
+) -> CountSummary:
+    """Count guides in samples, and write the ``output``, or store the counts of a shard.
+
+    ``counter``: made for these samples; ``run``: the part of the samples to read, and where to write.
+    """
+    measurement = Measurement(output.report or Report((), {}))
+    measurement.begin(progress.wall)
+    with run.opened(output) as outputs:
+        inputs = None if run.is_whole else spans_of_shard(samples, run, counter)
+        with progress.wall.spending("counting"):
+            result = count_all(
+                counter, samples, progress, measurement.clock, inputs, output.reads, outputs.write
+            )
+        progress.wall.turn_to("writing")
+        outputs.write(pack(result) if inputs else result.table(output.kind))
+        n, assigned = (sum(getattr(each, name) for each in result.tallies) for name in ("reads", "assigned"))
+        summary = (PairCountSummary if samples[0].second else CountSummary)(n, assigned)
+
+        def facts() -> dict:
+            return measurement.facts(["the CPU"], result, {} if inputs else result.details())
+
+        outputs.finish(summary if inputs else None, facts=facts if output.report else None)
+    if inputs:
+        if not n:
+            progress.warn(run.why_empty(summary.things))
+        progress.say(f"{run}: {n_of(n, samples[0].unit)}, {assigned:,} assigned")
+    else:
+        say_samples(result, progress, counter.options)
+    return summary
+
+
+def count_all(
+    counter: Counter, samples: Sequence[Sample], progress: Progress, clock: Clock | None = None,
+    inputs: Iterator[FileSpan] | None = None, output: ReadsOutput = NO_READS,
+    write: Callable[[Any], object] | None = None,
+) -> CountResult:  # fmt: skip
+    """Count the guides of a Counter in samples, or in ``inputs`` of a shard; ``clock`` measures the time.
+
+    ``write`` receives what is to be written to the files of ``output``.
+    """
+    items: Iterable[Any] | None = inputs
+    if items is None:
+        share = InputShare([path for sample in samples for path in sample.paths])
+        progress.follow(share)
+        if output.files:
+            items = spans_in_order(samples, counter.options.n_threads, share, counter.find)
+        else:
+            items = spans_of(samples, counter.options.n_threads, share)
+    targets, n_threads = counter.targets, counter.options.n_threads
+    unit, n, start = "pair" if targets.pairs else "read", 0, time.monotonic()
+    sums = [TallySum(targets.n_rows) for _ in samples]
+    n_reads = [[0] * len(sample.first) for sample in samples]
+    workers = [partial(Counter.work, counter, clock=clock or Clock(), output=output)] * n_threads
+    with closing(run_ordered(items, workers, write)) as parts:
+        for part in parts:
+            if part is not None:
+                file, tally = part
+                sums[file.sample].add(tally)
+                n_reads[file.sample][file.file] += tally.reads
+                n += tally.reads
+            rate = n / max(time.monotonic() - start, 1e-9)
+            progress.show(f"{n_of(n, unit)}, {rate:,.0f} {unit}s/s")
+    tallies = [each.tally() for each in sums]
+    library, counts = targets.rows(tallies)
+    left_length = int(targets.guides[0].table.lengths[0])
+    return CountResult(library, list(samples), tallies, counts, left_length, n_reads)

@@ -1,20 +1,26 @@
-"""Results of ``fmx count``: tables of counts, statistics of samples, facts for reports."""
+"""Results of ``fmx count``: tables of counts, statistics of samples, facts for reports; those of shards."""
 
 import io
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import OutputError, installed, n_of, shown
+from ..input.streams import input_name
+from ..machines.progress import Progress
 from ..report.page import LOW, SAMPLE_FATES, starts_in_words
 from .assign import UNSURE
 from .library import Library
 from .samples import Sample
 from .table import MANY, NONE
-from .targets import INEXACT, RECOMBINED, GuideTally
+from .targets import FIRST, INEXACT, RECOMBINED, GuideTally, TallySum, counts_of_pairs, pair_keys
+
+if TYPE_CHECKING:
+    from .counting import CountOptions
 
 KINDS = ("mageck", "long", "parquet")
 TOP = 20  # unassigned sequences to report
@@ -215,3 +221,101 @@ class CountResult:
             "ranks": [np.stack([at + 1, np.sort(row)[::-1][at]], axis=1).tolist() for row in self.counts],
             "correlation": (logs @ logs.T).round(6).tolist(),
         }
+
+
+def pack(result: CountResult) -> bytes:
+    """Return the counts of a shard as bytes."""
+    about = {
+        "library": asdict(result.library), "samples": [asdict(sample) for sample in result.samples],
+        "left_length": result.left_length, "n_reads": result.n_reads,
+    }  # fmt: skip
+    arrays: dict[str, Any] = {"about": np.frombuffer(json.dumps(about).encode(), np.uint8)}
+    for i, tally in enumerate(result.tallies):
+        arrays |= {f"{name}{i}": array for name, array in tally._asdict().items()}
+    into = io.BytesIO()
+    np.savez_compressed(into, **arrays)
+    return into.getvalue()
+
+
+def unpack(pieces: Iterator) -> CountResult:
+    """Add up the counts of shards, given as bytes in order.
+
+    Of unassigned reads, it keeps what a run without shards keeps: windows of the first reads of each file.
+    """
+    about, sums, before = {}, [], []  # type: tuple[dict, list, list]
+    names: dict = {}  # of rows by key, if the rows are the pairs of guides seen
+    for piece in pieces:
+        with np.load(io.BytesIO(piece), allow_pickle=False) as arrays:
+            about = json.loads(arrays["about"].tobytes())
+            tallies = [
+                GuideTally(*(arrays[f"{name}{i}"] for name in GuideTally._fields))
+                for i in range(len(about["samples"]))
+            ]
+        names |= zip(pair_keys(tallies).tolist(), about["library"]["ids"], strict=False)
+        for i, tally in enumerate(tallies):
+            if i == len(sums):
+                sums.append(TallySum(tally.counts.size))
+                before.append([0] * len(about["n_reads"][i]))
+            sums[i].add(tally.after(before[i], FIRST))
+            before[i] = [sum(pair) for pair in zip(before[i], about["n_reads"][i], strict=True)]
+    samples = [Sample(each["name"], tuple(each["first"]), tuple(each["second"])) for each in about["samples"]]
+    tallies, library = [each.tally() for each in sums], Library(**about["library"])
+    counts = np.array([tally.counts for tally in tallies])
+    if not library.sequences:
+        ids = [names[key] for key in pair_keys(tallies).tolist()]
+        library, counts = replace(library, ids=ids, genes=ids), counts_of_pairs(tallies)
+    return CountResult(library, samples, tallies, counts, about["left_length"], before)
+
+
+FEW = 0.2  # fraction of the reads of a sample
+ENOUGH = 100  # reads per guide, on average
+
+
+def say_samples(result: CountResult, progress: Progress, options: "CountOptions") -> None:
+    """Print a line for each sample, and warnings and hints."""
+    stats = result.stats
+    for each in stats:
+        if not each.reads:
+            progress.warn(f"no reads in {', '.join(shown(input_name(file)) for file in each.files)}")
+        progress.say(each.sentence())
+        if each.assigned < FEW * each.reads <= each.with_guide:
+            have = "has" if each.low_quality == 1 else "have"
+            progress.say(
+                f"hint: sample {each.sample}: of {n_of(each.with_guide, each.unit)} with a guide, "
+                f"{each.low_quality:,} {have} a base below --min-quality {options.quality} in the guide"
+            )
+    is_planned = bool(result.library.sequences)  # rows are not the pairs of guides that occur
+    if thin := [each for each in stats if 0 < each.mean_reads < ENOUGH and is_planned]:
+        means = ", ".join(f"{each.mean_reads:.3g}" for each in thin[:5])
+        progress.say(
+            f"warning: {_named_samples(thin)}: {means} {thin[0].unit}s per guide on average; below {ENOUGH}, "
+            "counts vary much by chance"
+        )
+    few = [each for each in stats if each.with_guide < FEW * each.reads]
+    many = [each for each in few if 2 * each.ambiguous > each.reads]
+    if many:
+        why = (
+            "their mates contain different guides, or one mate contains several: check that -1 and -2 belong "
+            "together"
+            if many[0].unit == "pair"
+            else "they contain several guides: say which one to count with --offset, --after or --before"
+        )
+        progress.say(f"hint: most {many[0].unit}s of {_named_samples(many)} are ambiguous; {why}")
+    if few := [each for each in few if each not in many]:
+        fields = {"--offset": "offsets", "--after": "after", "--before": "before"}
+        windows = options.looked
+        if places := [option for option, name in fields.items() if any(getattr(x, name) for x in windows)]:
+            it = "them" if places[1:] else "it"
+            what = f" there: check {' and '.join(places)}, or leave {it} out to find offsets in the reads;"
+        else:
+            more = {"--anywhere": windows[0].anywhere, "--mismatches 1": options.mismatches}
+            left = " and ".join(option for option, value in more.items() if not value)
+            what = ": is it the right library?" + (f" Try {left};" if left else "")
+        progress.say(
+            f"hint: few {few[0].unit}s of {_named_samples(few)} contain a guide{what} "
+            "--report lists the most frequent unassigned sequences"
+        )
+
+
+def _named_samples(stats: list) -> str:
+    return f"sample{'s' * (len(stats) > 1)} {', '.join(each.sample for each in stats[:5])}"

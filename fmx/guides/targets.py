@@ -8,7 +8,7 @@ import numpy as np
 
 from ..compiler.functions import compiled
 from ..errors import InputError
-from .assign import UNSURE
+from .assign import UNSURE, Assignments
 from .library import Library
 from .table import MANY, NONE, GuideTable, find, find_others, hash_table, keys_of, make_table
 
@@ -16,6 +16,7 @@ RECOMBINED = -4  # instead of a guide: both mates have guides, but they are not 
 READS, INEXACT = 0, 5  # in GuideTally.totals; between them the reads for NONE to RECOMBINED
 N_TOTALS = 6
 AT_ONCE = 1 << 22  # keys of pairs that are kept before they are added up
+FIRST = 1 << 20  # reads per file whose windows are kept if unassigned
 OFFSETS = 512  # offsets that are counted separately; the last one includes all beyond
 
 
@@ -206,6 +207,38 @@ class Targets:
     @property
     def n_rows(self) -> int:
         return len(self.library) if self.library else 1
+
+    def tally(
+        self, assigned: Sequence[Assignments], n_left: int, place: int
+    ) -> tuple[GuideTally, np.ndarray]:
+        """Return the GuideTally of reads, or of mates 1 and mates 2, and the row of each, int32[n].
+
+        The row may be NONE, MANY, UNSURE or RECOMBINED.  ``left`` has windows of the first ``n_left`` reads;
+        ``place``: that of the first read.
+        """
+        guide, off, tally = assigned[0].guide, assigned[0].off, GuideTally.of_nothing(self.n_rows)
+        if self.pairs:
+            n = guide.size
+            guide, off, keys = np.empty(n, np.int32), np.empty(n, np.uint8), np.empty(n, np.uint64)
+            join(tuple(assigned), self.pairs, guide, off, keys)
+            if self.pairs.kind == EVERY:
+                unique, times = np.unique(keys[guide >= 0], return_counts=True)
+                tally = tally._replace(pairs=np.stack([unique, times.astype(np.uint64)]))
+        left = np.flatnonzero(assigned[0].has_left & (guide[:n_left] == NONE))
+        places = (left + place).astype(np.uint64)
+        tally = tally._replace(left=np.stack([assigned[0].left[left], places]))
+        add_counts(guide, off, tally)
+        for mate, each in enumerate(assigned):
+            add_hits(guide, each, mate, tally.hits)
+        return tally, guide
+
+    def rows(self, tallies: Sequence[GuideTally]) -> tuple[Library, np.ndarray]:
+        """Return the library of the rows, and the counts of each tally, int64[n_tallies, n_rows]."""
+        if self.library:
+            return self.library, np.array([tally.counts for tally in tallies])
+        one, two = self.guides
+        ids = [f"{one.ids[key >> 32]}|{two.ids[key & 0xFFFFFFFF]}" for key in pair_keys(tallies).tolist()]
+        return Library(f"{one.path}, {two.path}", ids, ids, [], []), counts_of_pairs(tallies)
 
 
 def make_targets(libraries: Sequence[Library], is_paired: bool) -> Targets:

@@ -7,10 +7,9 @@ from typing import ClassVar
 
 from ..compiler import object_cache
 from ..errors import OutputError
-from ..guides import pipeline
-from ..guides.counting import Counter, CountOptions
+from ..guides import counting
+from ..guides.counting import Counter, CountOptions, CountSummary
 from ..guides.library import read_library
-from ..guides.pipeline import CountSummary
 from ..guides.samples import Sample
 from ..report import JobOutput
 from ..system import PLACE
@@ -53,13 +52,13 @@ class CountJob(Job):
             object_cache.on_first_compile(progress)
             libraries = [read_library(path, self.columns, progress.say) for path in self.libraries]
             options = replace(self.counting, n_threads=context.resources.threads)
-            return pipeline.make_counter(libraries, self.samples, options, progress)
+            return counting.make_counter(libraries, self.samples, options, progress)
 
         return context.cache.shared("counter", make)
 
     def prepare(self, context: Context) -> Callable[[Context], CountSummary]:
         counter = self._counter(context)
-        return lambda of: pipeline.count(counter, self.samples, self.output, of.run, of.progress)
+        return lambda of: counting.count(counter, self.samples, self.output, of.run, of.progress)
 
     def say(self, summary: CountSummary, context: Context) -> None:
         if context.run.is_whole:  # a shard prints its own summary

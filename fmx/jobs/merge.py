@@ -90,7 +90,7 @@ def in_order(folder: str | Path, shards: Iterable[Manifest]) -> Iterator[Manifes
 SUMMARIES = {
     "Summary": "fmx.search.summary", "MemSummary": "fmx.mem.matching",
     "ProductSummary": "fmx.search.products", "AlignmentSummary": "fmx.align.pipeline",
-    "CountSummary": "fmx.guides.pipeline", "PairCountSummary": "fmx.guides.pipeline",
+    "CountSummary": "fmx.guides.counting", "PairCountSummary": "fmx.guides.counting",
     "SiteSummary": "fmx.sites.search",
 }  # fmt: skip
 
@@ -154,9 +154,9 @@ def merge(
 
     with Run().opened(output, container=container, n_threads=available_cores()) as outputs:
         if run["command"] == "count":
-            from ..guides import counting, pipeline
+            from ..guides import counting, results
 
-            result = pipeline.unpack(whole(folder, shard, OUTPUT) for shard in each())
+            result = results.unpack(whole(folder, shard, OUTPUT) for shard in each())
             if job:  # names of files as the user gave them
                 library = replace(result.library, path=", ".join(job.libraries))
                 result = replace(result, library=library, samples=list(job.samples))
@@ -201,7 +201,7 @@ def merge(
     if run["command"] == "count":
         options = run["options"]["counting"]
         looked = tuple(counting.GuideWindow(**each) for each in options["looked"])
-        pipeline.say_samples(result, progress, counting.CountOptions(**options | {"looked": looked}))
+        results.say_samples(result, progress, counting.CountOptions(**options | {"looked": looked}))
     elif run["command"] == "offtargets":
         say_cap(sites[1], sites[2], progress)
     return merged

@@ -9,9 +9,8 @@ import numpy as np
 from .. import limits
 from ..errors import quoted
 from ..guides.assign import GuideWindow
-from ..guides.counting import CountOptions
+from ..guides.counting import CountOptions, count_all, make_counter
 from ..guides.library import COLUMN_KEYS, Library, read_library
-from ..guides.pipeline import count_all, make_counter
 from ..guides.results import SampleStats
 from ..guides.samples import Sample, samples_of
 from ..index.reference import Names

@@ -37,10 +37,10 @@ def test_unassigned_sequences_of_shards_are_those_of_the_run(seed, folder, comma
     rng = random.Random(f"unassigned {seed}")
     first, n_shards = rng.choice([1, 3, 10, 30, 1000]), rng.randint(2, 7)
     cut_sizes(rng.randint(40, 300))
-    monkeypatch.setattr("fmx.guides.pipeline.CHUNK_SIZE", rng.randint(40, 300))
+    monkeypatch.setattr("fmx.guides.counting.CHUNK_SIZE", rng.randint(40, 300))
     small = SimpleNamespace(plan=partial(spans.plan, size=rng.randint(40, 300)))
     monkeypatch.setattr("fmx.guides.counting.spans", small)
-    for place in ("counting", "pipeline"):
+    for place in ("counting", "results"):
         monkeypatch.setattr(f"fmx.guides.{place}.FIRST", first)
     samples, expected, offsets = [], [], rng.choice([(0,), (0, 3), (3, 0), (2,)])
     library = {"g": "ACGTACGT", "other": "CCCCAAAA"}
