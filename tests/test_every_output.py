@@ -87,7 +87,6 @@ CASES = {
     "count": (["count", *GUIDES, "r.fq", "r.fq.gz", "--names", "a,b"], "out.tsv",
               {"--report": "x_mqc.json"}),
     "count long": (["count", *GUIDES, "r.fq,r.fq", "--names", "twice", "--format", "long"], "out.tsv", HTML),
-    "count parquet": (["count", *GUIDES, "r.fq.gz", "--format", "parquet"], "out.parquet", {}),
     "count mates": (["count", *GUIDES, *MATES], "out.tsv", STATS),
     "count pairs of guides": (
         ["count", *GUIDES, "-l", "guides2.csv", *MATES], "out.tsv", JSON),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import OutputError, installed, n_of, shown
+from ..errors import n_of, shown
 from ..input.streams import input_name
 from ..machines.progress import Progress
 from ..report.page import LOW, SAMPLE_FATES, starts_in_words
@@ -22,7 +22,6 @@ from .targets import FIRST, INEXACT, RECOMBINED, GuideTally, TallySum, counts_of
 if TYPE_CHECKING:
     from .counting import CountOptions
 
-KINDS = ("mageck", "long", "parquet")
 TOP = 20  # unassigned sequences to report
 _POINTS = 300  # of a curve
 _LETTERS = np.frombuffer(b"ACGT", np.uint8)
@@ -175,15 +174,6 @@ class CountResult:
     def table(self, kind: str) -> bytes:
         """Return the table of counts in the format ``kind``: a line per guide, or per sample and guide."""
         names, library = [sample.name for sample in self.samples], self.library
-        if kind == "parquet":
-            with installed("pyarrow", "'.[parquet]' in a clone of fmx", OutputError):
-                import pyarrow
-                from pyarrow import parquet
-            columns: dict[str, Any] = {"sgRNA": library.ids, "Gene": library.genes}
-            columns |= dict(zip(names, self.counts, strict=True))
-            into = io.BytesIO()
-            parquet.write_table(pyarrow.table(columns), into, compression="zstd")
-            return into.getvalue()
         rows = self.counts.tolist()
         if kind == "mageck":
             lines = ["\t".join(["sgRNA", "Gene", *names])]

@@ -184,7 +184,6 @@ BINARY = [
     ("search -x ref.fmx r.fq --format bam -o /dev/stdout", "BAM"),
     ("search -x ref.fmx r.fq --format cram", "CRAM"),
     ("locate -x ref.fmx -p ACGT --format parquet", "Parquet"),
-    ("count -l g.csv r.fq --format parquet", "Parquet"),
     ("merge bam.d", "BAM"),
 ]
 

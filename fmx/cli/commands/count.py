@@ -7,7 +7,7 @@ import click
 from ...report import KINDS, JobOutput
 from .. import options
 
-TABLES = ["mageck", "long", "parquet"]
+TABLES = ["mageck", "long"]
 
 
 def _bases(text: str) -> tuple[str, ...]:
@@ -83,7 +83,7 @@ library_columns = click.option(
     "Output",
     options.output,
     options.output_format(
-        TABLES, "mageck", "mageck (MAGeCK's table), long (one line per guide and sample), parquet"
+        TABLES, "mageck", "mageck (MAGeCK's table), long (one line per guide and sample)"
     ),
     click.option("--al", type=options.READS,
                  help="Also write the assigned reads to FILE, unchanged; compressed if it ends with .gz. "
