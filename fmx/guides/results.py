@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from .counting import CountOptions
 
 TOP = 20  # unassigned sequences to report
-_POINTS = 300  # of a curve
 _LETTERS = np.frombuffer(b"ACGT", np.uint8)
 
 
@@ -196,11 +195,8 @@ class CountResult:
     def details(self) -> dict[str, Any]:
         """Return the other facts of samples for a report.
 
-        ``ranks``: (rank, reads) of guides of each sample, the most frequent first, at most _POINTS;
         ``correlation``: Pearson's, of log2(count + 1) between samples; 0 for a constant sample.
         """
-        n = self.counts.shape[1]
-        at = np.unique(np.linspace(0, n - 1, min(n, _POINTS)).round().astype(np.int64))
         logs = np.log2(self.counts + 1.0)
         logs -= logs.mean(axis=1, keepdims=True) if self.counts.size else 0
         norms = np.sqrt((logs**2).sum(axis=1))
@@ -208,7 +204,6 @@ class CountResult:
         return {
             "library": {"path": shown(self.library.path), "guides": len(self.library)},
             "samples": [each.facts() for each in self.stats],
-            "ranks": [np.stack([at + 1, np.sort(row)[::-1][at]], axis=1).tolist() for row in self.counts],
             "correlation": (logs @ logs.T).round(6).tolist(),
         }
 

@@ -28,7 +28,7 @@ FATES = {  # outcomes of reads and of pairs: label and colour
     for what, nowhere in (("reads", "nowhere"), ("pairs", "not as proper pairs"))
 }  # fmt: skip
 _TABLES = ("contigs", "groups")  # of dicts, with names and lengths
-LONG = (*_LISTS, *_TABLES, "screen", "samples", "ranks", "correlation")
+LONG = (*_LISTS, *_TABLES, "screen", "samples", "correlation")
 
 
 _typed: ContextVar[str] = ContextVar("typed")

@@ -15,7 +15,7 @@ from ..errors import n_of
 from . import FATES, GENERAL, MULTIQC, SPENT, as_json, fates_of, kind_of
 
 _MOST = 30  # contigs to show, those with the most reads
-_COLUMNS = 60  # of a histogram, at most
+_BARS = 30  # of a histogram, at most
 _SHOWN = 0.995  # fraction of items in a histogram; a few very long ones would compress the rest
 _WORDS = {
     "reads": "reads", "pairs": "pairs", "queries": "queries", "bases": "bases",
@@ -75,7 +75,7 @@ def html(facts: dict[str, Any]) -> bytes:
         ("inserts", "Insert sizes of proper pairs", ("pairs", "base")),
     ):
         if facts.get(name):
-            parts += [f"<h2>{words}</h2>", *_histogram(facts[name], words, them, unit)]
+            parts += [f"<h2>{words}</h2>", _histogram(facts[name], them, unit)]
     groups = "indexes" if len(facts.get("references", ())) > 1 else "groups"
     for name, called in (("contigs", "contigs"), ("groups", groups)):
         if facts.get(name):
@@ -115,28 +115,29 @@ def _counts(facts: dict[str, Any]) -> str:
     return table(("", "number", "share")[:columns], [row[:columns] for row in rows])
 
 
-def _histogram(rows: Sequence[Sequence[int]], title: str, things: str, unit: str) -> list:
-    """Return a histogram of the fraction _SHOWN, or a sentence if all values are equal."""
+def _histogram(rows: Sequence[Sequence[int]], things: str, unit: str) -> str:
+    """Return bars of the fraction _SHOWN, or a sentence if all values are equal."""
     total, seen, most = sum(n for *_, n in rows), 0, rows[0][1]
     for _, longest, n in rows:
         if seen >= _SHOWN * total:
             break
         seen, most = seen + n, longest
     least = rows[0][0]
-    width = -(-(most - least + 1) // _COLUMNS)
-    columns = [0] * (-(-(most - least + 1) // width))
-    if len(columns) == 1:
+    if least == most:
         if total == seen:
-            return [f"<p>All {things} have {n_of(least, unit)}.</p>"]
+            return f"<p>All {things} have {n_of(least, unit)}.</p>"
         rest = f"{total - seen:,} have more, up to {rows[-1][1]:,}"
-        return [f"<p>{seen:,} of {total:,} {things} have {n_of(least, unit)}; {rest}.</p>"]
+        return f"<p>{seen:,} of {total:,} {things} have {n_of(least, unit)}; {rest}.</p>"
+    width = -(-(most - least + 1) // _BARS)
+    numbers = dict.fromkeys(range(least, most + 1, width), 0)
     for shortest, _, n in rows:
         if shortest <= most:
-            columns[(shortest - least) // width] += n
-    words = f"{unit}s" if width == 1 else f"{unit}s, {width:,} per column"
-    if total > seen:
-        words += f"; {total - seen:,} {things} with more are not shown"
-    return [histogram_figure(columns, (least, width), (words, things), title)]
+            numbers[shortest - (shortest - least) % width] += n
+    named = {
+        n_of(i, unit) if width == 1 else f"{i:,} to {n_of(i + width - 1, unit)}": (n, f"{n:,}")
+        for i, n in numbers.items()
+    }
+    return amounts(named, f"{total - seen:,} {things} with more are not shown" if total > seen else "")
 
 
 def _with_most_reads(rows: Sequence[dict[str, Any]], what: str) -> tuple[list, list]:
@@ -237,7 +238,7 @@ def _sample_of(path: str | Path, ending: str) -> str:
     return os.path.basename(path)[: -len(ending)] or "fmx"
 
 
-# The samples of ``fmx count`` (docs/formats.md: samples, ranks and correlation).
+# The samples of ``fmx count`` (docs/formats.md: samples and correlation).
 
 LOW = 30  # reads; guides with fewer are counted as low
 _ENOUGH = 0.95  # fraction assigned: above it, unassigned sequences are noise
@@ -313,7 +314,6 @@ def sample_sections(facts: Mapping[str, Any]) -> list[str]:
         f"<h2>{units.capitalize()} per guide</h2>", _guides(samples, units),
         f"<p>90/10 skew: {units} of the guide at the 90th percentile divided by those of the guide at the "
         "10th; none if that is 0. Gini: the Gini index of log(count + 1), as in MAGeCK.</p>",
-        f"<h2>{units.capitalize()} by rank of guide</h2>", _ranks(facts, units),
     ]  # fmt: skip
     if len(samples) > 1:
         parts.append("<h2>Correlation of samples (Pearson, of log2(count + 1))</h2>")
@@ -393,21 +393,6 @@ def _guides(samples: Sequence[Sample], units: str) -> str:
     return table(head, rows)
 
 
-def _ranks(facts: Mapping[str, Any], units: str) -> str:
-    """Curves of reads by rank of guide, from the most frequent on, with a logarithmic axis."""
-    n = facts["library"]["guides"]
-    most = 1.03 * math.log10(max([9, *(reads for rows in facts["ranks"] for _, reads in rows)]) + 1)
-    curves = {
-        each["sample"]: [((rank - 1) / max(n - 1, 1), math.log10(reads + 1) / most) for rank, reads in rows]
-        for each, rows in zip(facts["samples"], facts["ranks"], strict=True)
-    }
-    x_ticks = [(i / 4, f"{max(1, round(i * n / 4)):,}") for i in range(5)]
-    y_ticks = [(math.log10(10**i + 1) / most, f"{10**i:,}") for i in range(int(most) + 1)]
-    y_ticks = [(0.0, "0"), *((y, words) for y, words in y_ticks if y <= 1)]
-    labels = "rank of guide", f"{units} (log scale)"
-    return curves_figure(curves, (x_ticks, y_ticks), labels, f"{units} by rank of guide")
-
-
 # The frame, the tables and the bars of self-contained HTML pages.
 
 _STYLE = """
@@ -416,7 +401,6 @@ body { font: 15px/1.5 sans-serif; color: #222; background: #fff; margin: 2em aut
 h1 { font-size: 1.5em } h2 { font-size: 1.15em; margin-top: 2em } p.about { color: #555 }
 table { border-collapse: collapse; font-size: 13px; margin-bottom: 1em } div { overflow-x: auto }
 caption { text-align: left; padding: 3px 10px; color: #555 }
-svg { width: 100%; max-width: 600px; height: auto }
 th, td { padding: 3px 10px; border-bottom: 1px solid #ddd; text-align: right; white-space: nowrap }
 th:first-child, td:first-child { text-align: left } td.letters { font-family: monospace; text-align: left }
 td.name { white-space: normal; min-width: 6.5em; position: sticky; left: 0; background: #fff }
@@ -507,87 +491,3 @@ def _shown(value: object) -> str:
     if isinstance(value, float):
         return f"{value:,.2f}"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else escape(str(value))
-
-
-# Figures as SVG: curves and histograms, narrow enough to be read on a telephone.
-
-COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#777777", "#222222")
-_LEFT, _WIDE, _RIGHT, _TOP, _BOTTOM, _ROW = 84, 340, 28, 16, 268, 20  # units of the drawing, about pixels
-_LONGEST = 52  # characters of a name that are shown
-_LABELS = 6  # at most, of the columns of a histogram
-
-Points = Iterable[tuple[float, float]]
-Ticks = Iterable[tuple[float, str]]
-
-
-def text(x: float, y: float, words: str, anchor: str = "start", more: str = "") -> str:
-    """Return a text element."""
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{more}>{escape(str(words))}</text>'
-
-
-def _figure(
-    parts: list[str], ticks: tuple[Ticks, Ticks], labels: tuple[str, str], title: str, n_rows: int = 0
-) -> str:
-    """``parts`` between labelled axes; ``ticks``: [(x from 0 to 1, words)], [(y from 0 to 1, words)].
-
-    ``n_rows``: lines of text below.
-    """
-    width, height = _LEFT + _WIDE + _RIGHT, _BOTTOM + 48 + _ROW * n_rows
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" role="img" '
-        'font-family="sans-serif" font-size="12">',
-        f"<title>{escape(title)}</title>",
-    ]
-    lines += [text(_LEFT + x * _WIDE, _BOTTOM + 16, words, "middle") for x, words in ticks[0]]
-    for y, words in ticks[1]:
-        lines.append(f'<path d="M{_LEFT} {_y(y):.1f}h{_WIDE}" stroke="#e5e5e5"/>')
-        lines.append(text(_LEFT - 6, _y(y) + 4, words, "end"))
-    lines += [*parts, f'<path d="M{_LEFT} {_TOP}V{_BOTTOM}H{_LEFT + _WIDE}" fill="none" stroke="#333"/>']
-    lines.append(text(_LEFT + _WIDE / 2, _BOTTOM + 36, labels[0], "middle"))
-    middle = (_BOTTOM + _TOP) / 2
-    lines.append(text(14, middle, labels[1], "middle", f' transform="rotate(-90 14 {middle})"'))
-    return "\n".join([*lines, "</svg>"])
-
-
-def _y(share: float) -> float:
-    return _BOTTOM - share * (_BOTTOM - _TOP)
-
-
-def curves_figure(
-    curves: Mapping[str, Points], ticks: tuple[Ticks, Ticks], labels: tuple[str, str], title: str
-) -> str:
-    """Return curves {name: points (x, y) from 0 to 1}; ``ticks`` and ``labels`` of the axes."""
-    parts = []
-    for i, (name, points) in enumerate(curves.items()):
-        colour, dash = COLOURS[i % len(COLOURS)], ("", "6 3", "2 2")[i // len(COLOURS) % 3]
-        style = f'stroke="{colour}" stroke-width="1.6" stroke-dasharray="{dash}" fill="none"'
-        path = " ".join(f"{_LEFT + x * _WIDE:.1f},{_y(y):.1f}" for x, y in points)
-        at = _BOTTOM + 58 + _ROW * i
-        parts += [f'<polyline points="{path}" {style}/>', f'<path d="M16 {at - 4}h24" {style}/>']
-        parts.append(text(48, at, name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"))
-    return _figure(parts, ticks, labels, title, len(curves))
-
-
-def _step(most: int) -> int:
-    """Return the step between ticks: 1, 2 or 5 times a power of ten, at most five of them up to ``most``."""
-    ten = 10 ** (len(str(most)) - 1)
-    return next(step for step in (ten // 5, ten // 2, ten, 2 * ten) if step and most <= 5 * step)
-
-
-def histogram_figure(
-    columns: Sequence[int], scale: tuple[int, int], labels: tuple[str, str], title: str
-) -> str:
-    """Return a histogram; ``scale``: (start of the first column, width of each); ``labels``: of the axes."""
-    most, wide = max(columns) or 1, _WIDE / len(columns)
-    broad = min(wide - 1, 40)
-    parts = [
-        f'<rect x="{_LEFT + i * wide:.1f}" y="{_y(n / most):.1f}" width="{max(1.0, broad):.1f}" '
-        f'height="{_BOTTOM - _y(n / most):.1f}" fill="{COLOURS[0]}"/>'
-        for i, n in enumerate(columns)
-    ]
-    x_ticks = [
-        ((i * wide + broad / 2) / _WIDE, f"{scale[0] + i * scale[1]:,}")
-        for i in range(0, len(columns), -(-len(columns) // _LABELS))
-    ]
-    y_ticks = [(n / most, f"{n:,}") for n in range(0, most + 1, _step(most))]
-    return _figure(parts, (x_ticks, y_ticks), labels, title)

@@ -13,7 +13,7 @@ from output_of import bgzf
 
 from fmx.input import spans
 
-FACTS = ["inputs", "library", "counts", "shares", "samples", "ranks", "correlation"]
+FACTS = ["inputs", "library", "counts", "shares", "samples", "correlation"]
 
 
 def of_data(path) -> dict:
