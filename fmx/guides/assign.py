@@ -145,6 +145,17 @@ class GuideWindow:
         return None
 
 
+@dataclass(frozen=True)
+class CountOptions:
+    """Where to look for guides (``looked``: one GuideWindow, or two for mates), and what counts:
+    ``mismatches`` 0 or 1; ``quality`` of each base of a guide."""
+
+    looked: tuple = (GuideWindow(),)
+    mismatches: int = 0
+    quality: int = 0
+    n_threads: int = 1
+
+
 UNSURE = -3  # instead of a guide, like NONE and MANY: a base of the guide has low quality
 WORST = 33  # the lowest quality as a character
 PLAIN = np.where(CODE < 4, CODE, 0).astype(np.uint8)  # byte -> code of its base, 0 for other bytes

@@ -23,7 +23,7 @@ from ..machines.pipeline import Emit, run_ordered
 from ..machines.progress import Clock, Measurement, Progress, RunCounts
 from ..output.files import ReadsOutput
 from ..report import JobOutput, Report
-from .assign import WORST, Assignments, GuideWindow, Rules, assign, at_offsets, scanned
+from .assign import WORST, Assignments, CountOptions, Rules, assign, at_offsets, scanned
 from .library import Library
 from .results import CountResult, pack, say_samples
 from .samples import Sample
@@ -186,17 +186,6 @@ OTHER_STRAND = {
     FORWARD: "the guides in the first {} are reverse complements: leave out --forward-only",
     REVERSE: "the guides in the first {} are not reverse complements: leave out --reverse-only",
 }
-
-
-@dataclass(frozen=True)
-class CountOptions:
-    """Where to look for guides (``looked``: one GuideWindow, or two for mates), and what counts:
-    ``mismatches`` 0 or 1; ``quality`` of each base of a guide."""
-
-    looked: tuple = (GuideWindow(),)
-    mismatches: int = 0
-    quality: int = 0
-    n_threads: int = 1
 
 
 class Counter:

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,14 +13,11 @@ from ..errors import n_of, shown
 from ..input.streams import input_name
 from ..machines.progress import Progress
 from ..report.page import LOW, SAMPLE_FATES, starts_in_words
-from .assign import UNSURE
+from .assign import UNSURE, CountOptions
 from .library import Library
 from .samples import Sample
 from .table import MANY, NONE
 from .targets import FIRST, INEXACT, RECOMBINED, GuideTally, TallySum, counts_of_pairs, pair_keys
-
-if TYPE_CHECKING:
-    from .counting import CountOptions
 
 TOP = 20  # unassigned sequences to report
 _LETTERS = np.frombuffer(b"ACGT", np.uint8)
@@ -256,7 +253,7 @@ FEW = 0.2  # fraction of the reads of a sample
 ENOUGH = 100  # reads per guide, on average
 
 
-def say_samples(result: CountResult, progress: Progress, options: "CountOptions") -> None:
+def say_samples(result: CountResult, progress: Progress, options: CountOptions) -> None:
     """Print a line for each sample, and warnings and hints."""
     stats = result.stats
     for each in stats:

@@ -8,7 +8,8 @@ from typing import ClassVar
 from ..compiler import object_cache
 from ..errors import OutputError
 from ..guides import counting
-from ..guides.counting import Counter, CountOptions, CountSummary
+from ..guides.assign import CountOptions
+from ..guides.counting import Counter, CountSummary
 from ..guides.library import read_library
 from ..guides.samples import Sample
 from ..report import JobOutput

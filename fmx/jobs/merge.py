@@ -154,7 +154,7 @@ def merge(
 
     with Run().opened(output, container=container, n_threads=available_cores()) as outputs:
         if run["command"] == "count":
-            from ..guides import counting, results
+            from ..guides import assign, results
 
             result = results.unpack(whole(folder, shard, OUTPUT) for shard in each())
             if job:  # names of files as the user gave them
@@ -200,8 +200,8 @@ def merge(
         outputs.finish(None, tables, facts if output.report else None)
     if run["command"] == "count":
         options = run["options"]["counting"]
-        looked = tuple(counting.GuideWindow(**each) for each in options["looked"])
-        results.say_samples(result, progress, counting.CountOptions(**options | {"looked": looked}))
+        looked = tuple(assign.GuideWindow(**each) for each in options["looked"])
+        results.say_samples(result, progress, assign.CountOptions(**options | {"looked": looked}))
     elif run["command"] == "offtargets":
         say_cap(sites[1], sites[2], progress)
     return merged

@@ -8,8 +8,8 @@ import numpy as np
 
 from .. import limits
 from ..errors import quoted
-from ..guides.assign import GuideWindow
-from ..guides.counting import CountOptions, count_all, make_counter
+from ..guides.assign import CountOptions, GuideWindow
+from ..guides.counting import count_all, make_counter
 from ..guides.library import COLUMN_KEYS, Library, read_library
 from ..guides.results import SampleStats
 from ..guides.samples import Sample, samples_of

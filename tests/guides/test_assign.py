@@ -8,8 +8,8 @@ import pytest
 from cover import examples
 from hypothesis import given
 
-from fmx.guides.assign import UNSURE, GuideWindow
-from fmx.guides.counting import Counter, CountOptions
+from fmx.guides.assign import UNSURE, CountOptions, GuideWindow
+from fmx.guides.counting import Counter
 from fmx.guides.library import Library
 from fmx.guides.table import MANY, NONE, find_others, keys_of, make_table
 from fmx.guides.targets import make_targets

@@ -107,8 +107,7 @@ def command(args: SimpleNamespace) -> None:
     fmx count -l library.csv --after CACCG --mismatches 1 *.fq.gz -o counts.tsv
     """
     windows = _windows_of(args)
-    from ...guides.assign import GuideWindow
-    from ...guides.counting import CountOptions
+    from ...guides.assign import CountOptions, GuideWindow
     from ...guides.library import begins_library, begins_reads
     from ...guides.samples import read_sheet, samples_of
     from ...input.chunks import repeated
