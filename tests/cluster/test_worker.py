@@ -58,6 +58,12 @@ def test_progress_tells_shards_and_their_rate(arguments, unit, command, index_of
     assert re.search(f" {unit}/s( without compiling)?$", done.err.splitlines()[-1])
 
 
+def test_shards_grow_with_the_input_and_then_in_number():
+    sizes = [n << 20 for n in (1, 64, 2048, 4096, 8192, 1 << 18, 1 << 20)]
+    assert [jobs.n_of_bytes(n, "cpu") for n in sizes] == [1, 2, 64, 64, 64, 2048, 4096]
+    assert [jobs.n_of_bytes(n, "cuda") for n in sizes] == [1, 1, 8, 16, 16, 256, 1024]
+
+
 # What a worker keeps between shards.
 
 

@@ -227,6 +227,12 @@ def test_blocks_of_others_are_read_from_anywhere(data, size, skip):
         assert not inflated(packed, skip, len(data) - skip - 1)[0]
 
 
+def test_an_isal_without_a_function_is_told(monkeypatch):
+    monkeypatch.setattr(bgzf_codec.isal_zlib, "__file__", parallel_gzip.np.random.mtrand.__file__)
+    with pytest.raises(FmxError, match=r"isal lacks a function .*--force-reinstall isal"):
+        bgzf_codec.isal.__wrapped__()
+
+
 @pytest.mark.parametrize("name", ["deflate", "inflate"])
 def test_an_isal_of_other_structs_is_not_trusted(name, monkeypatch):
     """As if its function did not do what it is asked for."""

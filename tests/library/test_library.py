@@ -3,6 +3,7 @@
 import gc
 import itertools
 import math
+import os
 import runpy
 import sys
 from functools import partial
@@ -398,6 +399,18 @@ def test_files_are_given_back(index_of):
     assert list(zip(index.contigs, index.lengths, strict=True)) == [(name, len(x)) for name, x in CONTIGS]
     with fmx.open(path, threads=1) as again:
         assert again.locate(READS, mismatches=1).tolist() == wanted
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+def test_a_call_that_fails_leaves_no_file_open(opened, tmp_path):
+    (bad := tmp_path / "bad.fq").write_bytes(b"@r\nACGT\n+\nII\n")
+    opened.locate(READS, mismatches=1)
+    before = sorted(os.listdir("/proc/self/fd"))
+    for ask in (opened.locate, opened.count, opened.mem, lambda path: opened.search_pairs(path, bad)):
+        with pytest.raises(fmx.InputError, match=r"bad.fq: record 1: "):
+            ask(bad)
+    gc.collect()  # tracebacks refer to themselves
+    assert sorted(os.listdir("/proc/self/fd")) == before
 
 
 def test_a_closed_index_says_so(index_of):
