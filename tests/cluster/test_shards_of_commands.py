@@ -213,6 +213,7 @@ REFUSED = {
     "search few.fa --shard half -o out.d": "is not I/N",
     "search few.fa --shard 1/2 -o out.bam": "-o out.bam: with --shard, -o names a folder of shards, not",
     "pairwise few.fa --shard 1/2 -o out.SAM.gz": "use -o NAME.d, and --format for the format",
+    "merge screen.d -o s.bam": "-o s.bam: the output can only be TSV, not .bam",
     "merge nowhere": "nowhere: No such file",
     "merge .": "no shards",
 }  # fmt: skip
@@ -222,6 +223,8 @@ REFUSED = {
 def test_what_makes_no_sense_is_refused(words, command, index_of, folder, monkeypatch):
     (folder / "few.fa").write_bytes(cases.fasta(reads(5)))
     monkeypatch.setenv("FMX_INDEX", str(index_of(CONTIGS)))
+    if "screen.d" in words:
+        assert command("search", "few.fa", "--min-match", "20", "--shard", "1/1", "-o", "screen.d").code == 0
     done = command(*words.split())
     assert (done.code in (1, 2), REFUSED[words] in done.err) == (True, True), done.err
     assert not (folder / "out.d").exists()

@@ -33,6 +33,7 @@ def command(args: SimpleNamespace) -> None:
         tables = {option: args.output if path == STANDARD else path for option, path in output.tables.items()}
         what = f"-o {args.output}: the shards in {args.folder} contain no records: leave out -o"
         options.refuse((args.output != STANDARD and tables == output.tables, what))
+        options.check_suffix("-o", args.output, ["tsv"])
         output = replace(output, path=None, tables=tables)
     else:
         options.check_suffix("-o", args.output, [output.kind])
