@@ -28,10 +28,9 @@ from .. import options
 @options.group(
     "Index",
     click.option("--layout", "layout_names", metavar="NAME[,NAME]",
-                 help="Layouts to build, such as bvsfm-k3-d224 (docs/layouts.md lists them). auto chooses "
-                 "the fastest that fits in --max-memory, or else in half of the free memory; sparse is "
-                 "built fastest and is small, for reads of 36 bases or more.  [default: bvsfm-k2-d96; "
-                 "sparse for references of more than 10^9 bases]"),
+                 help="Layouts to build: bvsfm-k2-d96; sparse, which is built fastest and is small, for "
+                 "reads of 36 bases or more; auto, the fastest that fits in --max-memory, or else in half of "
+                 "the free memory.  [default: bvsfm-k2-d96; sparse for references of more than 10^9 bases]"),
     options.max_memory_of(
                           help="Choose the fastest layout whose searches fit in SIZE of memory, e.g. 8G. "
                           "Building may take more."),
