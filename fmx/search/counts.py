@@ -271,7 +271,7 @@ class Screen(OwnersCounter):
         if len(owners.names) > MOST_GROUPS:
             raise UnsupportedError(
                 f"a screen has at most {MOST_GROUPS} groups, but this index has {len(owners.names):,}: "
-                "use --counts-by group, or larger groups"
+                "use --counts FILE --counts-by group without --screen, or larger groups"
             )
         super().__init__(owners, n_located)
         self._lock = threading.Lock()

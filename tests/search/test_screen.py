@@ -168,7 +168,6 @@ IN_BOTH = f"contig c0 is in both a and b: {REBUILD}"
         ([*SAME, "--format", "sam"], 1, f"{IN_BOTH}, or leave out --format\n"),
         ([*SAME, "-o", "x.sam", "--counts", "x.tsv"], 1, f"{IN_BOTH}\n"),
         ([*SAME, "--counts", "x.tsv"], 1, f"a and b: add --counts-by group, or {REBUILD}\n"),
-        ([*SAME, "--counts", "-"], 2, "without -o, the table of --screen goes to standard output: give"),
         (
             ["-x", "a.fmx", "--screen", "x.tsv", "--counts", "c.tsv", "--counts-by", "group"],
             1,
@@ -184,7 +183,6 @@ def test_what_cannot_be_is_refused(arguments, code, message, folder, command):
     result = command("search", "-q", *arguments, "r.fa")
     assert (result.code, message in result.err) == (code, True), result.err
     assert command("search", "-q", *SAME, "r.fa").code == 0
-    assert command("search", "-q", *SAME, "--counts", "x.tsv", "--counts-by", "group", "r.fa").code == 0
     for arguments in (["locate", "-p", "ACGT"], ["mem", "r.fa"]):
         assert command(*arguments, *SAME).err.endswith(f"error: {IN_BOTH}\n")
 
@@ -194,6 +192,25 @@ def test_a_screen_of_one_index_counts_what_is_mapped(folder, command):
     (folder / "r.fa").write_text(f">r\n{random_letters(50, 'a')[5:30]}\n>s\n{'ACGT' * 9}\n>t\nN\n")
     table = "indexes\tnumber\treads\tpercent\na\t1\t1\t33.33\n*\t0\t2\t66.67\n"
     assert command("search", "-q", "-x", "a.fmx", "r.fa", "--screen", "-").out.decode() == table
+
+
+@pytest.mark.parametrize("more", [[], ["--min-match", "16"]])
+def test_the_table_of_a_screen_is_written_unless_another_output_is_named(more, folder, command):
+    for name in "ab":
+        cases.build(folder / f"{name}.fmx", numbered([random_letters(50, name)]))
+    (folder / "r.fa").write_text(">r\nACGT\n")
+    how = ["search", "-q", *SAME, "r.fa", *more]
+    counts = "group\tlength\treads\thits\tunique\tshared\tfractional\n"
+    for outputs, begin in (
+        ([], "indexes\tnumber\treads"),
+        (["--un", "u.fa"], "indexes\tnumber\treads"),
+        (["--un", "-"], ">r\nACGT\n"),
+        (["--counts", "-", "--counts-by", "group"], counts),
+        (["--counts", "c.tsv", "--counts-by", "group"], ""),
+    ):
+        done = command(*how, *outputs)
+        assert (done.code, done.out.decode()[: len(begin) or None]) == (0, begin), done.err
+    assert (folder / "c.tsv").read_text().startswith(counts)
 
 
 def test_a_screen_has_room_for_63_groups(folder, command):
@@ -207,3 +224,5 @@ def test_a_screen_has_room_for_63_groups(folder, command):
     assert [line.split("\t")[2] for line in lines[1:]] == 62 * ["1"] + ["2", "0"]
     result = command("search", "-q", "-x", "64.fmx", "r.fa", "--screen", "-")
     assert (result.code, "at most 63 groups, but this index has 64" in result.err) == (1, True)
+    counted = ["--min-match", "16", "--counts", "c.tsv", "--counts-by", "group"]  # as the error advises
+    assert command("search", "-q", "-x", "64.fmx", "r.fa", *counted).code == 0

@@ -121,7 +121,7 @@ def _check_reference(path: str) -> None:
     click.option("--screen", type=options.TABLE,
                  help="Count reads by the combination of groups of contigs (with several -x: of indexes) "
                  "that they occur in, and write the table to FILE as TSV. Hits are then written only with "
-                 "-o or --format.  [default with several -x and no -o: standard output]"),
+                 "-o or --format.  [default with several -x and no -o or --counts: standard output]"),
     click.option("--al", type=options.READS,
                  help="Also write the mapped reads to FILE, unchanged; compressed if it ends with .gz. With "
                  "{target} in the name, each contig has a file (with several -x: each index; --counts-by "
@@ -274,7 +274,7 @@ def _pairing_of(args: SimpleNamespace, first: tuple, second: tuple) -> "Pairing 
 
 def _hits_and_screen(args: SimpleNamespace, kind: str) -> tuple[str | None, str, str | None]:
     """Return (path of the hits or None, their kind, path of the screen or None); ``kind``: format of -o."""
-    context, to_stdout = click.get_current_context(), "-" in (args.counts, args.al, args.un)
+    context, has_output = click.get_current_context(), bool(args.counts) or "-" in (args.al, args.un)
     of_hits = [
         param.opts[0] for param in context.command.params
         if getattr(param, "heading", "") in _OF_HITS and param.name not in _OF_READS
@@ -285,13 +285,9 @@ def _hits_and_screen(args: SimpleNamespace, kind: str) -> tuple[str | None, str,
         has_hits = "-o" in of_hits or args.kind or args.sort
         if has_hits or not (args.screen or args.index_paths[1:]):
             return args.output, kind, args.screen
-        if not args.screen and to_stdout:
-            raise click.UsageError(
-                "without -o, the table of --screen goes to standard output: give --screen FILE"
-            )
     elif of_hits:
         raise click.UsageError(f"--min-match cannot be combined with {of_hits[0]}: no hits are written")
-    screen = args.screen or (None if to_stdout else "-")
+    screen = args.screen or (None if has_output else "-")
     return args.output if args.shard else None, "nothing", screen
 
 
