@@ -46,16 +46,23 @@ CASES = {
     "bed": (["search", *X, "r.fq", "--seed", "3"], "out.bed", {}),
     "parquet": (["search", *X, "r.fq", "-a"], "out.parquet", {}),
     "groups": (["search", *X, "r.fq", "--counts-by", "group"], "out.sam", COUNTS | REPORTS),
-    "several files": (["search", *X, "r.fq", "r.fq.gz", "whole.fq.gz"], "out.sam", TOLD | REPORTS),
+    "range": (["search", *X, "r.fq", "r.fq.gz", "--skip", "17", "--first", "133"], "out.sam", TOLD | REPORTS),
+    "range of gzip": (["search", *X, "whole.fq.gz", "r.fq", "--skip", "130"], "out.sam", {}),
+    "range behind the end": (["search", *X, "r.fq", "--skip", "1000"], "out.sam", COUNTS | REPORTS),
     "strange reads": (["search", *X, "strange.fq", "--forward-only"], "out.sam", {}),
     "strange patterns": (["locate", *X, "strange.fq"], "out.tsv", {}),
     "strange samples": (["count", "-l", "guides.csv", "--offset", "0", "strange.fq"], "out.tsv", {}),
     "comments": (["search", *X, "comments.fq", "-C"], "out.bam", HTML),
-    "pairs that cannot be cut": (
-        ["search", *X, "-1", "r1.fq", "-2", "whole2.fq.gz", "--ff"], "out.sam", {"--al": "al.fq"}),
-    "interleaved": (["search", *X, "both.fq", "--interleaved", "--ff"], "out.sam", {}),
+    "range of pairs": (["search", *X, *PAIRS, "--skip", "41", "--first", "57"], "out.sam", {"--al": "al.fq"}),
+    "range of pairs, first": (["search", *X, *PAIRS, "--first", "29"], "out.sam", {}),
+    "range of pairs that cannot be cut": (
+        ["search", *X, "-1", "r1.fq", "-2", "whole2.fq.gz", "--ff", "--skip", "7", "--first", "30"],
+        "out.sam", {}),
+    "range of interleaved": (
+        ["search", *X, "both.fq", "--interleaved", "--ff", "--skip", "30", "--first", "40"], "out.sam", {}),
     "collapsed": (["search", *X, "r.fq", "r.fq.gz", "--collapse", "-a"], "out.sam", TOLD | REPORTS),
-    "collapsed near": (["search", *X, "r.fq", "--collapse", "--mismatches", "1"], "out.tsv", {}),
+    "collapsed range": (
+        ["search", *X, "r.fq", "--collapse", "--mismatches", "1", "--first", "99"], "out.tsv", {}),
     "pairs": (["search", *X, *PAIRS], "out.sam", {"--screen": "s.tsv", "--un": "un.fq", **REPORTS}),
     "near pairs": (["search", *X, *PAIRS, "--mismatches", "2", "-a"], "out.tsv", TOLD | REPORTS),
     "best pairs": (["search", *X, *PAIRS, "--mismatches", "1", "--strata"], "out.bam", COUNTS),

@@ -28,9 +28,6 @@ def run_jobs(
     what = "give only one of --shard and --scheduler: a cluster run makes its own shards"
     refuse((shard and (scheduler or file), what))
     refuse((scheduler and file, "give only one of --scheduler and --scheduler-file"))
-    is_range = any(vars(args).get(name) is not None for name in ("skip", "first"))
-    what = "--skip and --first do not work with shards or a cluster: cut the files with seqkit range"
-    refuse((is_range and (shard or scheduler or file), what))
     inputs = dict.fromkeys((path for job in jobs for path in job.inputs), check)
     inputs |= dict.fromkeys(filter(None, tables))
 
@@ -51,7 +48,7 @@ def run_jobs(
             if not folder and is_file and os.path.isdir(os.path.dirname(os.path.abspath(path))):
                 folder = f"{path}.shards"
         address = scheduler
-        is_here = not (shard or scheduler or file or is_range)
+        is_here = not (shard or scheduler or file)
         if folder and job.inputs and is_here and all(map(os.path.isfile, job.inputs)):
             address = os.environ.get("DASK_SCHEDULER_ADDRESS")
         if address or file:

@@ -12,16 +12,16 @@ FASTQ record, all but one give records that are not valid (in a valid file the r
 several are possible, or none, the newlines before the shard are counted.  When shards are merged, neighbours
 are compared (``ShardPlan.begin``, ``end``), so damage where two shards meet is detected as in one run.
 
-Pairs need the numbers of the records: these are counted from the start of the files, by every process once
-(``RecordCounts``).  A shard has the pairs whose mates 1 are in its stretch of the files with mates 1; mates 2
-are the records of the same numbers, wherever they are.
+Pairs, and the reads of a range (--skip, --first), need the numbers of the records: these are counted from the
+start of the files, by every process once (``RecordCounts``).  A shard has the pairs whose mates 1 are in its
+stretch of the files with mates 1; mates 2 are the records of the same numbers, wherever they are.
 """
 
 import os
 import re
 import threading
-from bisect import bisect_right
-from collections.abc import Callable, Generator, Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import islice
 from typing import Any, NamedTuple
@@ -32,7 +32,7 @@ from ..codecs import PlainRange, after
 from ..codecs.bgzf import find_block
 from ..errors import InputError
 from ..machines.jobs import run_all
-from . import ALL, InputRange, PairedFiles, together
+from . import ALL, InputRange, PairedFiles, records_after, together
 from .chunks import CHUNK_SIZE, Chunk, count, find_border, find_end
 from .mates import pair_spans
 from .reads import parse
@@ -69,7 +69,7 @@ class CutFile(RecordFile):
 
     def cut_at(self, place: int) -> int:
         """Return the cut at or near a place, which may lie outside the file; 0 and its size are cuts."""
-        if place <= 0 or place >= self.size:
+        if place <= 0 or place >= self.size or self.is_whole:
             return 0 if place <= 0 else self.size
         if self.source.is_gzip:
             return find_block(self.file, place)
@@ -88,21 +88,7 @@ class CutFile(RecordFile):
             possible = [newlines for newlines in range(4) if _may_begin(data, newlines)]
             if len(possible) == 1:
                 return 4 - possible[0]
-        return self.count_before(start)
-
-    def count_before(self, start: int) -> int:
-        """Return how many newlines count before a cut, which are read.  Raises InputError."""
-        for span in self.spans(APART, stop=start):
-            span.read()
-        return self.behind.result()
-
-    def records_before(self, cut: Cut) -> int:
-        """Return how many records begin before a cut."""
-        return n_records(cut.before, self.is_fastq)
-
-    def border(self, cut: Cut) -> tuple[str, int, int]:
-        """Return a cut as in ShardPlan: (path, byte, newlines from there to the one before a record)."""
-        return self.path, cut.at, -cut.before % 4 if self.is_fastq else 0
+        return RecordCounts().at(self, start).before
 
 
 def _may_begin(data: np.ndarray, newlines: int) -> bool:
@@ -120,7 +106,7 @@ def _may_begin(data: np.ndarray, newlines: int) -> bool:
 
 
 class RecordCounts:
-    """Cuts of one file, in order, with the newlines before them: the file is read once, as far as needed.
+    """Cuts of one file with the numbers of records before them: the file is read once, as far as needed.
 
     ``n_threads`` read it; several shards may ask at the same time.
     """
@@ -128,24 +114,46 @@ class RecordCounts:
     def __init__(self, n_threads: int = 1) -> None:
         self._n_threads, self._cuts, self._lock = n_threads, [START], threading.Lock()
 
-    def around(self, file: CutFile, key: Callable[[Cut], int], most: int) -> tuple[Cut, int]:
-        """Return (the last Cut whose ``key`` is not more than ``most``, byte of the next one, or the end).
-
-        Keys rise from cut to cut.  Raises InputError.
-        """
+    def at(self, file: CutFile, place: int) -> Cut:
+        """Return the Cut at a place where the file may be cut.  Raises InputError."""
         with self._lock:
-            while key(self._cuts[-1]) <= most:
-                spans: list[Any] = [*islice(file.spans(APART, cut=self._cuts[-1]), 2 * self._n_threads)]
-                if not spans:
-                    break
-                run_all(Span.read, [(span,) for span in spans], self._n_threads)
-                self._cuts += [Cut(span.end, span.behind.result()) for span in spans]
-            i = bisect_right(self._cuts, most, key=key)
-            return self._cuts[i - 1], self._cuts[i].at if i < len(self._cuts) else file.size
+            i = bisect_right(self._cuts, place, key=lambda cut: cut.at)
+            if self._cuts[i - 1].at < place:
+                self._cuts[i:i] = self._counted(file, self._cuts[i - 1], place)
+                i = bisect_right(self._cuts, place, key=lambda cut: cut.at)
+            return self._cuts[i - 1]
+
+    def around(self, file: CutFile, records: range) -> tuple[Cut, Cut]:
+        """Return the last Cut that is not behind the first of these records, and one that is not before their
+        end, or the end of the file.  Raises InputError."""
+        is_open = records.stop > ALL.stop // 2  # all from the first on, whatever preceded it
+        stop = records.start if is_open else records.stop
+
+        def n_of(cut: Cut) -> int:
+            return n_records(cut.before, file.is_fastq)
+
+        with self._lock:
+            if n_of(self._cuts[-1]) < stop and self._cuts[-1].at < file.size:
+                self._cuts += self._counted(file, self._cuts[-1], file.size, stop)
+            first = self._cuts[bisect_right(self._cuts, records.start, key=n_of) - 1]
+            last = min(bisect_left(self._cuts, stop, key=n_of), len(self._cuts) - 1)
+            return first, Cut(file.size) if is_open else self._cuts[last]
+
+    def _counted(self, file: CutFile, cut: Cut, stop: int, n: int = ALL.stop) -> Iterator[Cut]:
+        """Yield the Cuts after one, to the place ``stop``, or to one with n records before it."""
+        spans: Iterator[Any] = file.spans(APART, records=range(n), cut=cut, stop=stop)
+        if file.is_whole:
+            for span in spans:
+                span.read()
+            yield Cut(file.size, file.behind.result())
+        while several := list(islice(spans, 2 * self._n_threads)):
+            run_all(Span.read, [(span,) for span in several], self._n_threads)
+            for span in several:
+                yield Cut(span.end, span.behind.result())
 
 
 class ShardPlan:
-    """The spans of a shard of an InputRange of regular files, without a range of records.
+    """The spans of a shard of an InputRange of regular files.
 
     ``n_counting``: threads that count records; ``shared(key, make)``: the result of ``make()`` that all
     shards of a process share.
@@ -165,13 +173,15 @@ class ShardPlan:
     ) -> None:
         self._shard, self._inputs = shard, inputs
         self._in_pairs, self._files = isinstance(inputs.files, PairedFiles), together(inputs.files)
+        self._step = 2 if self._in_pairs and len(self._files[0]) == 1 else 1  # records of a pair in a file
         self._sizes = [max(1, os.path.getsize(paths[0])) for paths in self._files]
         self._counts = [
             [shared(f"records of {os.fspath(path)!r}", lambda: RecordCounts(n_counting)) for path in paths]
             for paths in self._files
         ]
+        self._records = [inputs.records] * len(self._files)  # numbers of reads or pairs in each file
         self._guess: int | None = None  # newlines before ``begin``, if records before it were not counted
-        self._end: Callable[[], tuple[str, int, int]] | None = None
+        self._last: tuple[CutFile, int, Callable[[], int]] | None = None  # file, byte, newlines before it
         self.begin: tuple[str, int, int] | None = None
         self.is_empty = True
         self.whole = ""
@@ -184,73 +194,101 @@ class ShardPlan:
     def numbered(self) -> Generator[tuple[int, int, Any], None, None]:
         """Yield (number of the file, or of that of mates 1, from 0; number of its first record that is in the
         shard, from 1; span)."""
-        n_bytes, after = sum(self._sizes), 0  # of all files, one after another
-        begin, end = self._shard.of(n_bytes)
+        line, after = self._wanted_bytes(), 0
+        begin, end = (line.start + at for at in self._shard.of(len(line)))
         for number, size in enumerate(self._sizes):
-            at, after = after, after + size
+            at, after = after, after + size  # the bytes of the file in the line of all files
             if after <= begin or end <= at:
                 continue
             with ExitStack() as stack:
-                files = [CutFile(stack.enter_context(Source(path))) for path in self._files[number]]
-                one = files[0]
-                is_whole = any(file.is_whole for file in files)  # then none of them is cut
-                if is_whole and begin > at:
+                files = self._opened(number, stack)
+                start, stop = files[0].cut_at(begin - at), files[0].cut_at(end - at)
+                if files[0].is_whole and begin > at:
                     if uncut := next((file for file in files if file.is_uncuttable), None):
-                        reader = -(-(at + 1) * self._shard.total // n_bytes)
+                        reader = -(-(at - line.start + 1) * self._shard.total // len(line))
                         who = f"shard {reader}/{self._shard.total} reads all of it"
                         how = "to share the work, compress it with bgzip"
                         self.whole = f"{uncut.path} cannot be split, so {who}; {how}"
-                    continue
-                start, stop = 0, max(1, one.size)
-                if not is_whole:
-                    start, stop = one.cut_at(begin - at), one.cut_at(end - at)
-                if start < stop:
+                elif files[0].is_whole or start < stop:
                     self.is_empty = self.is_empty and not any(file.has_records for file in files)
-                    read = self._pairs if self._in_pairs else self._reads
-                    first, spans = read(files, self._counts[number], start, stop)
+                    first, spans = self._spans_of(number, files, start, stop)
                     for span in spans:
                         yield number, first, span
 
-    def _reads(self, files: Sequence[CutFile], _: Any, start: int, stop: int) -> tuple[int, Iterable[Any]]:
-        """Return (number of the first record, spans of a file between two cuts)."""
-        (file,), before = files, 0
-        if start:
-            self._guess = before = file.before(start)
-            self.begin = file.border(Cut(start, before))
-        if stop < file.size:
-            self._end = lambda: file.border(Cut(stop, file.behind.result()))
-        spans = file.spans(self._inputs.size, self._inputs.n_threads, cut=Cut(start, before), stop=stop)
-        return 1 + n_records(before, file.is_fastq), spans
+    def _opened(self, number: int, stack: ExitStack) -> list[CutFile]:
+        """Open a file, or two of mates; if one cannot be cut, or has no records, neither is cut."""
+        files = [CutFile(stack.enter_context(Source(path))) for path in self._files[number]]
+        is_whole = any(file.is_whole for file in files)
+        for file in files:
+            file.is_whole = is_whole
+        return files
 
-    def _pairs(
-        self, files: Sequence[CutFile], counts: Sequence[RecordCounts], start: int, stop: int
+    def _wanted_bytes(self) -> range:
+        """Return which bytes of all files (of mates 1), one after another, have the records of the run."""
+        records, begin, end, at, n = self._inputs.records, 0, 0, 0, 0
+        if records == ALL:
+            return range(sum(self._sizes))
+        is_open = records.stop == ALL.stop
+        needed = range(records.start, records.start + 1) if is_open else records
+        for number, size in enumerate(self._sizes):
+            self._records[number] = records_after(records, n)
+            if n < needed.stop:
+                with ExitStack() as stack:
+                    file, part = self._opened(number, stack)[0], records_after(needed, n)
+                    first, last = self._counts[number][0].around(file, self._numbers(part))
+                begin = at + first.at if n <= needed.start else begin
+                end = at + last.at
+                n += self._n_before(file, last.before)
+            at += size
+        return range(begin, at if is_open else end)
+
+    def _numbers(self, reads: range) -> range:
+        """Return the numbers of the records of reads or pairs in a file."""
+        return range(self._step * reads.start, self._step * reads.stop)
+
+    def _n_before(self, file: CutFile, newlines: int) -> int:
+        """Return how many reads or pairs begin before a place with so many newlines before it."""
+        return -(-n_records(newlines, file.is_fastq) // self._step)
+
+    def _spans_of(
+        self, number: int, files: Sequence[CutFile], start: int, stop: int
     ) -> tuple[int, Iterable[Any]]:
-        """Return (number of the first record, PairSpans with mates 1 from cuts before two places)."""
-        one, two, step = files[0], files[-1], 3 - len(files)  # records of a pair in a file
-        first, last = 0, ALL.stop  # pairs
+        """Return (number of the first record, spans of a file, or PairSpans, whose mates 1 are between two
+        cuts)."""
+        one, size, n_threads = files[0], self._inputs.size, self._inputs.n_threads
+        if not self._in_pairs and self._inputs.records == ALL:
+            before = one.before(start) if start else 0
+            if start:
+                self._guess, self.begin = before, _border(one, start, before)
+            self._last = (one, stop, lambda: one.behind.result()) if stop < one.size else None
+            first = 1 + n_records(before, one.is_fastq)
+            return first, one.spans(size, n_threads, cut=Cut(start, before), stop=stop)
+        counts, reads = self._counts[number], self._records[number]
         if start:
-            cut, _ = counts[0].around(one, lambda cut: cut.at, start)
-            first, self.begin = -(-one.records_before(cut) // step), one.border(cut)
-            least, _ = counts[-1].around(two, two.records_before, step * first)
-            if least.at == two.size:  # mates 2 end earlier
-                first = min(first, two.records_before(least) // step)
+            before = counts[0].at(one, start).before
+            self.begin = _border(one, start, before)
+            first = max(reads.start, self._n_before(one, before))
+            least, _ = counts[-1].around(files[-1], range(first, first + 1))
+            if least.at == files[-1].size:  # mates 2 end earlier
+                first = min(first, n_records(least.before, files[-1].is_fastq) // self._step)
+            reads = range(first, reads.stop)
         if stop < one.size:
-            behind, _ = counts[0].around(one, lambda cut: cut.at, stop)
-            last, self._end = -(-one.records_before(behind) // step), lambda: one.border(behind)
-        if first >= last:
+            behind = counts[0].at(one, stop).before
+            self._last = one, stop, lambda: behind
+            reads = range(reads.start, min(reads.stop, self._n_before(one, behind)))
+        if not reads:
             return 1, ()
-        sides, numbers = [], range(step * first, step * last)
+        numbers, sides = self._numbers(reads), []
         for file, known in zip(files, counts, strict=True):
-            cut = known.around(file, file.records_before, numbers.start)[0] if start else START
-            is_open = stop >= one.size
-            end = file.size if is_open else known.around(file, file.records_before, numbers.stop - 1)[1]
-            sides.append(file.spans(self._inputs.size, self._inputs.n_threads, numbers, cut=cut, stop=end))
-        return 1 + numbers.start, pair_spans([file.path for file in files], sides)
+            cuts = (START, Cut(file.size)) if file.is_whole else known.around(file, numbers)
+            sides.append(file.spans(size, n_threads, numbers, cut=cuts[0], stop=cuts[1].at))
+        paths = [file.path for file in files]
+        return 1 + numbers.start, pair_spans(paths, sides) if self._in_pairs else sides[0]
 
     @property
     def end(self) -> tuple[str, int, int] | None:
         """Where the shard ends inside a file; valid after all spans were read."""
-        return self._end and self._end()
+        return self._last and _border(*self._last[:2], self._last[2]())
 
     def renumbered(self, error: InputError) -> InputError:
         """The error with its record's number in the file, found by counting the records before the shard."""
@@ -259,6 +297,10 @@ class ShardPlan:
             return error
         with Source(error.path) as source:
             file = CutFile(source)
-            before = file.count_before(self.begin[1])
+            before = RecordCounts().at(file, self.begin[1]).before
         n_more = n_records(before, file.is_fastq) - n_records(self._guess, file.is_fastq)
         return InputError(error.path, f"record {int(record[1]) + n_more}", error.what)
+
+
+def _border(file: CutFile, at: int, before: int) -> tuple[str, int, int]:
+    return file.path, at, -before % 4 if file.is_fastq else 0

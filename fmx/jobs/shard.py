@@ -28,7 +28,7 @@ from ..errors import (
     named_input,
     shown,
 )
-from ..input import ALL, InputRange, paths_of, spans
+from ..input import InputRange, paths_of, spans
 from ..input.shards import Shard, ShardPlan
 from ..input.streams import STANDARD, input_name
 from ..machines.progress import Wall
@@ -205,8 +205,7 @@ class ShardRun(Run):
         return self.cut(inputs).spans()
 
     def cut(self, inputs: InputRange) -> ShardPlan:
-        """Return the plan that cuts the files for the shard, all of their records."""
-        assert inputs.records == ALL
+        """Return the plan that cuts the files for the shard."""
         n_counting = inputs.n_threads if self.client is None else available_cores()  # others of a worker wait
         self._plan = ShardPlan(self._shard, inputs, n_counting, self._cache.shared)
         return self._plan

@@ -164,8 +164,6 @@ def known(text) -> list:
         ("-1 1.fq -2 2.fq --max-insert -3", "not -3"),
         ("1.fq --max-insert 400", "--max-insert needs pairs"),
         ("1.fq --rf", "--rf needs pairs"),
-        ("1.fq --first 9 --shard 1/2 -o d", "--skip and --first do not work with shards or a cluster"),
-        ("1.fq --skip 9 --scheduler a:1", "--skip and --first do not work with shards or a cluster"),
     ],
 )  # fmt: skip
 def test_what_is_refused(arguments, words, there, command):

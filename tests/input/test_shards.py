@@ -15,7 +15,7 @@ from input.test_spans import fasta, fastq, outcome
 from output_of import bgzf
 
 from fmx.errors import InputError
-from fmx.input import InputRange, PairedFiles, shards
+from fmx.input import ALL, InputRange, PairedFiles, chosen_records, shards
 from fmx.input.reads import parse
 from fmx.input.shards import Shard, ShardPlan
 from fmx.input.spans import read_chunks
@@ -24,8 +24,14 @@ from fmx.machines.pipeline import run_ordered
 SIZES = [1, 3, 7, 40]
 
 
-def plan_of(number, n, files, size, n_threads=1) -> ShardPlan:
-    return ShardPlan(Shard(number, n), InputRange(files, size, n_threads), n_threads)
+def plan_of(number, n, files, size, n_threads=1, numbers=ALL) -> ShardPlan:
+    return ShardPlan(Shard(number, n), InputRange(files, size, n_threads, numbers), n_threads)
+
+
+@st.composite
+def ranges(draw):
+    """Numbers of reads or pairs, by --skip and --first: often all."""
+    return chosen_records(draw(st.sampled_from([0, 0, 1, 12])), draw(st.none() | st.integers(1, 40)))
 
 
 def cut_at(apart) -> mock._patch:
@@ -33,31 +39,35 @@ def cut_at(apart) -> mock._patch:
     return mock.patch.object(shards, "APART", apart)
 
 
+def slice_of(numbers) -> slice:
+    return slice(numbers.start, numbers.stop)
+
+
 def records(part) -> list:
     """Records without their numbers."""
     return [record[1:] for record in part[0]]
 
 
-def by_shards(paths, n, size):
+def by_shards(paths, n, size, numbers=ALL):
     """((records, fault), begin, end) of each of n shards that is not empty; spans of several sizes."""
     for number in range(1, n + 1):
-        plan = plan_of(number, n, paths, size + number % 2)
+        plan = plan_of(number, n, paths, size + number % 2, numbers=numbers)
         part, fault = outcome(span.read() for span in plan.spans())
         if fault or not plan.is_empty:
             yield (part, fault), plan.begin, None if fault else plan.end
 
 
-def check(paths, n, size):
+def check(paths, n, size, numbers=ALL):
     expected = outcome(read_chunks(paths, 1 << 23))
     with cut_at(size):
-        parts = list(by_shards(paths, n, size))
+        parts = list(by_shards(paths, n, size, numbers))
     faults = [fault for (_, fault), _, _ in parts if fault]
     is_joined = all(end == after for (_, _, end), (_, after, _) in pairwise(parts))
     if expected[1]:
         assert faults or not is_joined
         return
     assert (faults, is_joined) == ([], True)
-    assert list(chain(*(records(part) for part, _, _ in parts))) == records(expected)
+    assert list(chain(*(records(part) for part, _, _ in parts))) == records(expected)[slice_of(numbers)]
 
 
 @examples(150)
@@ -71,15 +81,15 @@ def test_shards_have_all_records_and_faults(text, n, size, tmp_path_factory):
 @examples(60)
 @given(
     texts=st.lists(st.one_of(fastq(spoiled=False), fasta(spoiled=False)), min_size=1, max_size=3),
-    n=st.integers(1, 6), data=st.data(),
+    n=st.integers(1, 6), numbers=ranges(), data=st.data(),
 )  # fmt: skip
-def test_shards_of_several_files_of_any_kind(texts, n, data, tmp_path_factory):
+def test_shards_of_several_files_of_any_kind(texts, n, numbers, data, tmp_path_factory):
     paths, folder = [], tmp_path_factory.mktemp("shards")
     for i, text in enumerate(texts):
         kind = data.draw(st.sampled_from([bytes, gzip.compress, lzma.compress, lambda t: bgzf(t, 23)]))
         paths.append(folder / f"{i}.fq")
         paths[-1].write_bytes(kind(text))
-    check(paths, n, data.draw(st.sampled_from(SIZES)))
+    check(paths, n, data.draw(st.sampled_from(SIZES)), numbers)
 
 
 @pytest.mark.parametrize("begin", [b"\t \n" * 40, b">long\n" + b"ACGT\n" * 40], ids=["blank", "record"])
@@ -98,7 +108,7 @@ def many(n) -> bytes:
 def test_a_shard_reads_little_beyond_its_part(kind, tmp_path, monkeypatch):
     path, text = tmp_path / "reads.fq", many(4000)
     path.write_bytes(text if kind == "plain" else bgzf(text))
-    monkeypatch.setattr(shards.CutFile, "count_before", None)  # what precedes it is never read
+    monkeypatch.setattr(shards.RecordCounts, "at", None)  # what precedes it is never read
     monkeypatch.setattr(shards, "APART", 1000)
     monkeypatch.setattr(shards, "GUESS", (2000,))
     plans = [plan_of(i, 8, [path], 1000) for i in range(1, 9)]
@@ -191,11 +201,11 @@ def written(folder, texts) -> PairedFiles:
     return PairedFiles(*(tuple(map(str, side)) for side in zip(*paths, strict=True)))
 
 
-def pairs_by_shards(files, n, size, n_threads=1) -> list:
+def pairs_by_shards(files, n, size, n_threads=1, numbers=ALL) -> list:
     """(pairs, begin, end) of each of n shards that is not empty."""
     parts = []
     for number in range(1, n + 1):
-        plan, pairs = plan_of(number, n, files, size, n_threads), []
+        plan, pairs = plan_of(number, n, files, size, n_threads, numbers), []
         for runs in run_ordered(plan.spans(), [lambda emit, span: span.read()] * n_threads, None):
             for run in runs:
                 pairs += map(list, zip(letters_of(run.one), letters_of(run.two), strict=True))
@@ -204,11 +214,11 @@ def pairs_by_shards(files, n, size, n_threads=1) -> list:
     return parts
 
 
-def check_pairs(expected, files, n, size, n_threads=1) -> list:
+def check_pairs(expected, files, n, size, n_threads=1, numbers=ALL) -> list:
     """Compare one run, and shards, with the pairs in files; the numbers of pairs of the shards."""
     assert pairs_of(files, size, n_threads) == expected
-    parts = pairs_by_shards(files, n, size, n_threads)
-    assert [pair for pairs, _, _ in parts for pair in pairs] == expected
+    parts = pairs_by_shards(files, n, size, n_threads, numbers)
+    assert [pair for pairs, _, _ in parts for pair in pairs] == expected[slice_of(numbers)]
     assert all(end == begin for (_, _, end), (_, begin, _) in pairwise(parts))
     return [len(pairs) for pairs, _, _ in parts]
 
@@ -216,12 +226,14 @@ def check_pairs(expected, files, n, size, n_threads=1) -> list:
 @examples(100)
 @given(
     drawn=texts_of_mates(), n=st.integers(1, 9), size=st.sampled_from([1, 7, 50, 300, 1 << 23]),
-    apart=st.sampled_from([1, 13, 100, 700]), n_threads=st.sampled_from([1, 3]),
+    apart=st.sampled_from([1, 13, 100, 700]), n_threads=st.sampled_from([1, 3]), numbers=ranges(),
 )  # fmt: skip
-def test_pairs_stay_together_in_one_run_and_in_shards(drawn, n, size, apart, n_threads, tmp_path_factory):
+def test_pairs_stay_together_in_one_run_and_in_shards(
+    drawn, n, size, apart, n_threads, numbers, tmp_path_factory
+):
     texts, pairs = drawn
     with cut_at(apart):
-        check_pairs(pairs, written(tmp_path_factory.mktemp("pairs"), texts), n, size, n_threads)
+        check_pairs(pairs, written(tmp_path_factory.mktemp("pairs"), texts), n, size, n_threads, numbers)
 
 
 RECORDS = [(f"r{i}", "ACGT"[i % 4] * (i % 50 + 20)) for i in range(400)]

@@ -14,6 +14,9 @@ SHARE = 3
 def make(rng, folder) -> Case:
     made = pairs.made(rng, 0.2) if rng.random() < 0.7 else _reads(rng)
     (arguments,), n = made.commands, rng.randrange(1, 6)
+    if made.what.endswith(": whole") and rng.random() < 0.5:
+        made.facts["range"] = rng.randrange(1, 5), rng.randrange(1, 9)
+        arguments += ["--skip", str(made.facts["range"][0]), "--first", str(made.facts["range"][1])]
     arguments += ["-o", "out.d", "--counts", "counts.tsv", "--shard"]
     shards = [[*arguments, f"{i}/{n}"] for i in range(1, n + 1)]
     rng.shuffle(shards)
@@ -40,7 +43,9 @@ def _reads(rng) -> Case:
 def check(case, outcomes, folder) -> list:
     def read():
         sides = pairs.sides(case)
-        return list(chain(*sides)) if "single" in case.facts else pairs.paired(sides)
+        records = list(chain(*sides)) if "single" in case.facts else pairs.paired(sides)
+        skip, n = case.facts.get("range", (0, len(records)))
+        return records[skip : skip + n]
 
     def check_reads(facts, folder, records):
         validate.check((folder / "out.sam").read_bytes(), world.CONTIGS, records, None)
