@@ -169,31 +169,15 @@ def isal() -> Isal:
         raise FmxError(f"isal lacks a function ({error}): 'pip install --force-reinstall isal'") from error
 
 
-_OTHER = "this version of isal has an unknown data layout: run pip install 'isal<2'"
-_TEXT = np.frombuffer(bytearray(b"BGZF blocks, BGZF blocks\n"), np.uint8)
-_BY_ZLIB = "1f8b08040000000000ff0600424302002b0073728f725348cac94fce2ed651704270b8007d13f84419000000"
-_TEXT_BLOCK = np.frombuffer(bytearray.fromhex(_BY_ZLIB), np.uint8)
-
-
 @functools.cache
 def deflater() -> Isal:
     """Return isal after checking that zlib reads a block it deflated.  Raises FmxError."""
-    functions, out = isal(), np.empty(LONGEST, np.uint8)
-    n = _deflate(functions, _TEXT, out, np.empty(_STRUCT, np.int64), np.empty(_BUFFER, np.int64), HEADER)
+    functions, text, out = isal(), np.arange(250, dtype=np.uint8), np.empty(LONGEST, np.uint8)
+    n = _deflate(functions, text, out, np.empty(_STRUCT, np.int64), np.empty(_BUFFER, np.int64), HEADER)
     with contextlib.suppress(OSError, EOFError, zlib.error):
-        if n > 0 and gzip.decompress(out[:n].tobytes()) == _TEXT.tobytes():
+        if n > 0 and gzip.decompress(out[:n].tobytes()) == text.tobytes():
             return functions
-    raise FmxError(_OTHER)
-
-
-@functools.cache
-def inflater() -> Isal:
-    """Return isal after checking that it inflates a block that zlib deflated.  Raises FmxError."""
-    functions, block, view = isal(), _TEXT_BLOCK, np.zeros_like(_TEXT)
-    table, state = block_table(block, np.array([block.size])), np.empty(_STRUCT, np.int64)
-    if not _inflate(functions, block, table, view, state, np.empty(0, np.uint8), 0):
-        raise FmxError(_OTHER)
-    return functions
+    raise FmxError("this version of isal has an unknown data layout: run pip install 'isal<2'")
 
 
 # Buffers of a thread, reused because the system's kernel clears each page of a new array.
@@ -239,7 +223,7 @@ def inflate(packed: np.ndarray, stops: np.ndarray, skip: int, view: np.ndarray) 
     table, spare = block_table(packed, stops), np.empty(LONGEST if skip else 0, np.uint8)
     if table is None or table[3].sum() != skip + view.size or (skip and table[3, 0] < skip):
         return False
-    return _inflate(inflater(), packed, table, view, np.empty(_STRUCT, np.int64), spare, skip)
+    return _inflate(isal(), packed, table, view, np.empty(_STRUCT, np.int64), spare, skip)
 
 
 @inlined

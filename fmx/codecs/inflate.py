@@ -467,15 +467,7 @@ def _block(source, codes, run, state):
 
 
 @compiled
-def resolve(symbols, meaning, n_known, out):
-    """Write ``symbols`` (uint16[n]) as bytes: ``meaning`` uint8[MARKER + WINDOW] has the byte of each.
-
-    Only the last ``n_known`` bytes of the window are known: returns False if others are needed.
-    """
+def resolve(symbols, meaning, out):
+    """Write ``symbols`` (uint16[n]) as bytes: ``meaning`` uint8[MARKER + WINDOW] has the byte of each."""
     for i in range(symbols.size):
         out[np.uint64(i)] = meaning[np.uint64(symbols[np.uint64(i)])]
-    if n_known < WINDOW:
-        for i in range(symbols.size):
-            if MARKER <= symbols[i] < MARKER + WINDOW - n_known:
-                return False
-    return True

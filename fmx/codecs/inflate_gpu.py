@@ -549,26 +549,11 @@ class Packed(NamedTuple):
     sums: np.ndarray
 
 
-class Entries(NamedTuple):
-    """Constants of all codes, int64: ``entry`` of HuffmanCode for each kind; ``order`` of Codes."""
-
-    literals: np.ndarray
-    distances: np.ndarray
-    lengths: np.ndarray
-    order: np.ndarray
-
-
-def entries() -> Entries:
-    """Return the Entries of RFC 1951, on the host."""
-    codes = inflate.make_codes()
-    return Entries(codes.literals.entry, codes.distances.entry, codes.lengths.entry, codes.order)
-
-
 class Inflater:
     """Inflates BGZF blocks on the GPU that this thread uses."""
 
     def __init__(self) -> None:
-        self._same, self._advance = gpu.to_device(entries()), gpu.to_device(ADVANCE)
+        self._same, self._advance = gpu.to_device(inflate.make_codes()), gpu.to_device(ADVANCE)
 
     def inflate(
         self, stream: "GpuStream", packed: np.ndarray, stops: np.ndarray, report: "KernelReport", slot: int
@@ -600,8 +585,8 @@ class Inflater:
 def inflate_kernel(packed, same, out, report, slot):
     """Inflate each block to ``out`` uint8, one warp per block; a block of threads is a warp.
 
-    ``same``: Entries.  ``report[slot]`` becomes 1 if a stream is unsound or its length differs from its
-    header.
+    ``same``: Codes, for their constants.  ``report[slot]`` becomes 1 if a stream is unsound or its length
+    differs from its header.
     """
     lane, b = thread_in_block(), thread_index() // WARP
     lengths = cuda.shared.array(_N_LENGTHS, UINT8)  # each on a separate line, as the simulator requires
@@ -619,13 +604,14 @@ def inflate_kernel(packed, same, out, report, slot):
     group = cuda.shared.array(WARP, INT32)
     codes = BlockTables(
         CodeTable(
-            lengths[:288], table, counts[:16], counts[16:32], counts[32:48], symbols[:288], same.literals
+            lengths[:288], table, counts[:16], counts[16:32], counts[32:48], symbols[:288],
+            same.literals.entry,
         ),
         CodeTable(
             lengths[288:], distances, counts[48:64], counts[64:80], counts[80:96], symbols[288:_N_LENGTHS],
-            same.distances,
+            same.distances.entry,
         ),
-        HuffmanCode(few, looked_up, counts[96:], symbols[_N_LENGTHS:], same.lengths),
+        HuffmanCode(few, looked_up, counts[96:], symbols[_N_LENGTHS:], same.lengths.entry),
         same.order, both,
     )  # fmt: skip
     # Words, and bits from the first of them on, which have 32 bits.

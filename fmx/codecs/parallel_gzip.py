@@ -27,19 +27,7 @@ from isal.isal_zlib import crc32, crc32_combine
 from ..errors import InputError
 from ..machines.jobs import future_of, set_once
 from . import GZIP, CompressedStream, after, damaged, inflate
-from .inflate import (
-    ENDED,
-    MARKER,
-    NEEDS_INPUT,
-    NEEDS_ROOM,
-    REACHED,
-    SLACK,
-    SPARE,
-    WINDOW,
-    State,
-    find_dynamic_block,
-    make_codes,
-)  # fmt: skip
+from .inflate import ENDED, MARKER, REACHED, SPARE, WINDOW, State
 
 if TYPE_CHECKING:
     from ..system import RegularFile
@@ -53,13 +41,12 @@ _MARKERS = np.arange(MARKER, MARKER + WINDOW, dtype=np.uint16)
 class RangeStart(NamedTuple):
     """What a range passes to the next: the bit of the file where that begins, or -1 if isal reads on.
 
-    ``meaning`` uint8[MARKER + WINDOW]: the byte of each symbol, from the ``n_known`` bytes before; ``total``:
-    number of all bytes before.
+    ``meaning`` uint8[MARKER + WINDOW]: the byte of each symbol, from the bytes before; ``total``: their
+    number in the file.
     """
 
     bit: int
     meaning: np.ndarray
-    n_known: int
     total: int
 
 
@@ -74,7 +61,7 @@ class _Room(threading.local):
     """Buffers of a thread for inflating, reused for each range."""
 
     def __init__(self) -> None:
-        self.codes, self.out = make_codes(), np.empty(0, np.uint16)
+        self.codes, self.out = inflate.make_codes(), np.empty(0, np.uint16)
         self.ends, self.n_ends = np.empty((inflate.MOST_MEMBERS, 3), np.int64), np.zeros(1, np.int64)
 
 
@@ -96,7 +83,7 @@ def readers_of(file: "RegularFile", size: int) -> "Iterator[tuple[Range | Compre
     step = max(1, size * len(head) // n) if n else file.size
     if 2 * step >= file.size:
         return
-    context, total = future_of(RangeStart(8 * first, _no_meaning(), 0, 0)), future_of(Sum(0, 0))
+    context, total = future_of(RangeStart(8 * first, _no_meaning(), 0)), future_of(Sum(0, 0))
     for start in range(first, file.size, step):
         contexts, sums = (context, Future[Any]()), (total, Future[Any]())
         stop = min(start + step, file.size)
@@ -107,7 +94,7 @@ def readers_of(file: "RegularFile", size: int) -> "Iterator[tuple[Range | Compre
 
 
 def _no_meaning() -> np.ndarray:
-    """Return the table in which bytes mean themselves and markers are unknown."""
+    """Return the table in which bytes mean themselves, and markers 0: nothing comes before."""
     return np.concatenate([np.arange(MARKER), np.zeros(WINDOW)]).astype(np.uint8)
 
 
@@ -145,27 +132,21 @@ class Range:
             raise
 
     def _begin(self) -> int:
-        bit = None if self._previous.done() else self._guess()
+        self._load(self._stop - self._start + BEHIND)
+        bit = -1 if self._previous.done() else self._guess()
         context = self._context = self._result(self._previous)
         if context.bit < 0 or context.bit >= 8 * self._stop:
             return self._pass_on(context)
-        if bit != context.bit:
-            self._inflate(context.bit, context)
+        if bit != context.bit - 8 * self._start:
+            self._inflate(context.bit - 8 * self._start, context.meaning[MARKER:])
         if self._status not in (REACHED, ENDED):
             return self._pass_on(context._replace(bit=-1))
-        n = self._state.n - WINDOW
-        self._ends = _room.ends[: _room.n_ends[0]].copy()
-        n_known = min(WINDOW, context.n_known + n)
-        if len(self._ends):
-            n_known = min(WINDOW, self._state.n - int(self._ends[-1, 0]))
-        meaning, stop = _no_meaning(), self._state.n
-        if not self._resolve(stop - n_known, meaning[meaning.size - n_known :]):
-            return self._pass_on(context._replace(bit=-1))
-        self._next.set_result(
-            RangeStart(8 * self._base + self._state.bit, meaning, n_known, context.total + n)
-        )
-        self._n = n
-        return n
+        self._n, self._ends = self._state.n - WINDOW, _room.ends[: _room.n_ends[0]].copy()
+        meaning = _no_meaning()
+        self._resolve(self._n, meaning[MARKER:])
+        bit = 8 * self._start + self._state.bit
+        self._next.set_result(RangeStart(bit, meaning, context.total + self._n))
+        return self._n
 
     def _result(self, future: Future) -> Any:
         if (result := future.result()) is None:
@@ -178,65 +159,45 @@ class Range:
         self._next_sum.set_result(self._sum.result())
         return 0
 
-    def _guess(self) -> int | None:
-        """Inflate from a guessed block; return the bit of the file where it begins, or None."""
-        bit = 8 * self._start - 1
-        while True:
-            self._load(self._start)
-            start, stop = bit + 1 - 8 * self._start, 8 * (self._stop - self._start)
-            block = find_dynamic_block(self._input.data, start, stop, _room.codes)
-            if block < 0:
-                return None
-            bit = 8 * self._start + block
-            self._inflate(bit, None)
+    def _guess(self) -> int:
+        """Inflate from a guessed block; return the bit of the range where it begins, or -1."""
+        bit, stop = -1, 8 * (self._stop - self._start)
+        while (bit := inflate.find_dynamic_block(self._input.data, bit + 1, stop, _room.codes)) >= 0:
+            self._inflate(bit, _MARKERS)
             if self._state.n > WINDOW or self._status in (REACHED, ENDED):
-                return bit
+                break
+        return bit
 
-    def _inflate(self, bit: int, context: RangeStart | None) -> None:
-        """Inflate from a bit of the file, with the preceding bytes known (``context``) or not."""
-        if _room.out.size < WINDOW + 2 * self._size + SLACK:
-            _room.out = np.empty(WINDOW + 2 * self._size + SLACK, np.uint16)
-        _room.out[:WINDOW] = context.meaning[MARKER:] if context else _MARKERS
-        _room.n_ends[0] = 0
-        self._load(bit >> 3)
-        self._state = State(bit & 7, WINDOW, WINDOW - context.n_known if context else 0)
-        self._advance(
-            8 * self._stop + (self._stop == self._file.size)
-        )  # the last range must end with the file
+    def _inflate(self, bit: int, window: np.ndarray) -> None:
+        """Inflate from a bit of the range on; ``window``: the preceding bytes, or markers."""
+        room = MOST * self._size + 5 * WINDOW + inflate.SLACK  # memory that is not used is not taken
+        if _room.out.size < room:
+            _room.out = np.empty(room, np.uint16)
+        _room.out[:WINDOW], _room.n_ends[0] = window, 0
+        self._state = State(bit, WINDOW, 0)
+        is_last = self._stop == self._file.size  # the last range must end with the file
+        self._advance(8 * (self._stop - self._start) + is_last)
 
     def _advance(self, stop: int) -> None:
-        """Inflate blocks until one begins at bit ``stop`` of the file or later."""
+        """Inflate blocks until one begins at bit ``stop`` of the range or later."""
+        run = inflate.InflatedRun(_room.out, _room.ends, _room.n_ends)
         while True:
-            self._status, *state = inflate.inflate_blocks(
-                self._input,
-                stop - 8 * self._base,
-                _room.codes,
-                inflate.InflatedRun(_room.out, _room.ends, _room.n_ends),
-                self._state,
-            )
+            self._status, *state = inflate.inflate_blocks(self._input, stop, _room.codes, run, self._state)
             self._state = State(*state)
-            if self._status == NEEDS_INPUT and self._input.last < self._input.end:
-                self._load(self._base, 2 * self._input.data.size)
-            elif self._status == NEEDS_ROOM and _room.out.size < MOST * self._size + 4 * WINDOW:
-                larger = np.empty(2 * _room.out.size, np.uint16)
-                larger[: self._state.n] = _room.out[: self._state.n]
-                _room.out = larger
-            else:
+            if self._status != inflate.NEEDS_INPUT or self._input.last == self._input.end:
                 return
+            self._load(2 * self._input.data.size)
 
-    def _load(self, base: int, n: int = 0) -> None:
-        """Read the range's bytes from ``base`` on, or n bytes, and those after them."""
-        n = min(max(n, self._stop - base + BEHIND), self._file.size - base)
-        data = np.empty(n + SPARE, np.uint8)
-        n = self._file.read(data, base)
-        data[n:] = 0
-        end = 8 * (self._file.size - base)
-        self._base, self._input = base, inflate.Input(data, min(end, 8 * (data.size - SPARE)), end)
+    def _load(self, n: int) -> None:
+        """Read n bytes from the start of the range on."""
+        end = 8 * (self._file.size - self._start)
+        data = np.empty(min(n, end // 8) + SPARE, np.uint8)
+        data[self._file.read(data, self._start) :] = 0
+        self._input = inflate.Input(data, min(end, 8 * (data.size - SPARE)), end)
 
-    def _resolve(self, start: int, view: np.ndarray) -> bool:
-        """Write the symbols from index ``start`` on to ``view``; return False if they copy unknown bytes."""
-        symbols = _room.out[start : start + view.size]
-        return inflate.resolve(symbols, self._context.meaning, self._context.n_known, view)
+    def _resolve(self, start: int, view: np.ndarray) -> None:
+        """Write the bytes of the symbols from index ``start`` on to ``view``."""
+        inflate.resolve(_room.out[start : start + view.size], self._context.meaning, view)
 
     def readinto(self, view: np.ndarray) -> int:
         """Fill ``view`` (uint8), first with the range's bytes or more.  Raises InputError."""
@@ -244,8 +205,7 @@ class Range:
         if not self._is_begun:
             done, self._n_read, self._is_begun = self._n, self._n, True
             try:
-                if not self._resolve(WINDOW, view[:done]):
-                    self._raise_error()
+                self._resolve(WINDOW, view[:done])
                 self._check_sums(view[:done])
             except BaseException:
                 set_once(self._next_sum)
@@ -253,11 +213,10 @@ class Range:
         while done < view.size:
             n = min(view.size - done, self._state.n - WINDOW - self._n_read)
             if n > 0:
-                if not self._resolve(WINDOW + self._n_read, view[done : done + n]):
-                    self._raise_error()
+                self._resolve(WINDOW + self._n_read, view[done : done + n])
                 self._n_read, done = self._n_read + n, done + n
             elif self._status == REACHED:
-                self._advance(8 * self._base + self._state.bit + 1)
+                self._advance(self._state.bit + 1)
             elif self._status == ENDED:
                 break
             else:

@@ -233,16 +233,11 @@ def test_an_isal_without_a_function_is_told(monkeypatch):
         bgzf_codec.isal.__wrapped__()
 
 
-@pytest.mark.parametrize("name", ["deflate", "inflate"])
-def test_an_isal_of_other_structs_is_not_trusted(name, monkeypatch):
-    """As if its function did not do what it is asked for."""
-    made = bgzf_codec.deflate(np.zeros(9, np.uint8))
+def test_an_isal_of_other_structs_is_not_trusted(monkeypatch):
+    """As if its function did not do what it is asked for; CRC-32 checks what others inflate."""
     found = bgzf_codec.isal()
-    monkeypatch.setattr(bgzf_codec, "isal", lambda: found._replace(**{name: found.crc32}))
-    for tried in (bgzf_codec.deflater, bgzf_codec.inflater):
-        tried.cache_clear()
-    given = np.frombuffer(bytearray(made), np.uint8), np.array([len(made)]), 0, np.empty(9, np.uint8)
+    monkeypatch.setattr(bgzf_codec, "isal", lambda: found._replace(deflate=found.crc32))
+    bgzf_codec.deflater.cache_clear()
     with pytest.raises(FmxError, match="isal<2"):
-        bgzf_codec.deflate(np.zeros(9, np.uint8)) if name == "deflate" else bgzf_codec.inflate(*given)
-    for tried in (bgzf_codec.deflater, bgzf_codec.inflater):
-        tried.cache_clear()
+        bgzf_codec.deflate(np.zeros(9, np.uint8))
+    bgzf_codec.deflater.cache_clear()

@@ -31,7 +31,7 @@ from fmx.search.queries.sparse import Sparse
 from fmx.search.queries.verify import Verify
 
 pytest.importorskip("numba_cuda", reason="pip install '.[cuda]'")
-from fmx.codecs import deflate_gpu, inflate_gpu
+from fmx.codecs import deflate_gpu, inflate, inflate_gpu
 from fmx.input import reads_gpu
 from fmx.machines import gpu_jobs
 from fmx.output import hits_gpu as records_gpu
@@ -219,7 +219,7 @@ PACKED = inflate_gpu.Packed(BYTES, ROWS, *[NUMBERS] * 5)
 TOKENS = deflate_gpu.Tokens(ROWS, np.zeros(1, np.int32), ROWS, ROWS)
 CODED = deflate_gpu.BlockCodes(ROWS, NUMBERS)
 KERNELS = {
-    "inflate": (inflate_gpu.inflate_kernel, (PACKED, inflate_gpu.entries(), BYTES, NUMBERS, 1)),
+    "inflate": (inflate_gpu.inflate_kernel, (PACKED, inflate.make_codes(), BYTES, NUMBERS, 1)),
     "check": (inflate_gpu.check_kernel, (PACKED, ROWS, ROWS, NUMBERS, 1)),
     "tokens": (deflate_gpu.tokens_kernel, (BYTES, ROWS, 1, ROWS, TOKENS)),
     "codes": (deflate_gpu.codes_kernel, (TOKENS, 1, CODED)),
