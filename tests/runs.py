@@ -1,9 +1,14 @@
 """Commands as processes of their own, in the middle of whose work something happens."""
 
 import contextlib
+import fcntl
+import os
+import pty
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 
 MAIN = [sys.executable, "-m", "fmx"]
@@ -26,14 +31,23 @@ def take_signals():
         signal.signal(number, signal.SIG_DFL)
 
 
-def feed_until(process, data, done) -> None:
-    """Write ``data`` to a command's standard input, again and again, until done() is true."""
-    while not done():
-        process.stdin.write(data)  # which fails once the command has ended
-
-
 def wait_until(happens, *processes) -> None:
     """Wait, however long, for what processes do that run until then."""
     while not happens():
         assert all(process.poll() is None for process in processes) or happens()
         time.sleep(0.01)
+
+
+def on_terminal(*arguments, stdout=None) -> tuple:
+    """(exit code, what a terminal of 70 columns is sent) of a command whose stderr, and stdout, is that."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 70, 0, 0))
+    command = [*MAIN, *map(str, arguments)]
+    with subprocess.Popen(command, stdout=stdout or theirs, stderr=theirs) as process:
+        os.close(theirs)
+        said = b""
+        with contextlib.suppress(OSError):  # the other end is closed
+            while block := os.read(ours, 65536):
+                said += block
+    os.close(ours)
+    return process.returncode, said.replace(b"\r\n", b"\n").decode()

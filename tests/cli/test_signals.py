@@ -140,36 +140,38 @@ WAITING = {
 
 
 def test_who_waits_for_input_that_does_not_come_can_be_ended(home):
-    """All commands at once, each in a folder of its own."""
+    """All commands at once, each in a folder of its own; several signals do not cut the cleaning short."""
     (home / "l.csv").write_text(f"g,{GENOME[0][1][:20]}\n")
-    stops = [("search", signal.SIGINT), *((name, signal.SIGTERM) for name in WAITING)]
+    endings = {signal.SIGINT: "interrupted", signal.SIGTERM: "stopped by SIGTERM"}
+    endings |= {signal.SIGHUP: "stopped by SIGHUP"}
+    stops = [("search", [signal.SIGINT]), ("search", 3 * [signal.SIGHUP, signal.SIGTERM])]
+    stops += [(name, [signal.SIGTERM]) for name in WAITING]
     with contextlib.ExitStack() as stack:
-        processes = []
-        for name, number in stops:
-            place = home / f"{name} {number}"
+        processes, pipes = [], []
+        for i, (name, _) in enumerate(stops):
+            place = home / str(i)
             place.mkdir()
             for held in ("ref.fmx", "r.fq", "l.csv"):
                 (place / held).symlink_to(home / held)
             os.mkfifo(place / "pipe")
             arguments = [*map(str, WAITING[name]), "pipe"]
             processes.append(stack.enter_context(started(arguments, stderr=subprocess.PIPE, cwd=place)))
-        for (name, number), process in zip(stops, processes, strict=True):
-            pipe = stack.enter_context(open_writer(home / f"{name} {number}" / "pipe", process))
+        for i, process in enumerate(processes):
+            pipe = stack.enter_context(open_writer(home / str(i) / "pipe", process))
             pipe.write(b">")  # and nothing after it
-            wait_until(
-                lambda pipe=pipe: (
-                    not int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
-                ),
-                process,
-            )
-        for (_, number), process in zip(stops, processes, strict=True):
-            process.send_signal(number)
+            pipes.append(pipe)
+        for pipe, process in zip(pipes, processes, strict=True):
+            wait_until(lambda pipe=pipe: not any(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4))), process)
+        for (_, numbers), process in zip(stops, processes, strict=True):
+            for number in numbers:
+                process.send_signal(number)
         ends = [(process.communicate()[1], process.returncode) for process in processes]
-    for (name, number), (err, code) in zip(stops, ends, strict=True):
-        assert code == 128 + number, name
-        assert err in (b"fmx: interrupted\n", b"fmx: stopped by SIGTERM\n"), name
-        left = sorted(path.name for path in (home / f"{name} {number}").iterdir())
-        assert left == ["l.csv", "pipe", "r.fq", "ref.fmx"], name
+    for i, ((name, numbers), (err, code)) in enumerate(zip(stops, ends, strict=True)):
+        assert code - 128 in numbers, name
+        assert err.decode() in [f"fmx: {endings[number]}\n" for number in numbers], name
+        assert sorted(path.name for path in (home / str(i)).iterdir()) == [
+            "l.csv", "pipe", "r.fq", "ref.fmx",
+        ], name  # fmt: skip
 
 
 def open_writer(path, process):

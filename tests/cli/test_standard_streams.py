@@ -1,20 +1,17 @@
 """Standard input, output and error that are closed, full or a terminal."""
 
 import itertools
-import os
-import pty
 import shutil
 import subprocess
-import sys
 
 import cases
 import pytest
 from cover import covered
+from runs import MAIN, on_terminal
 from texts import numbered, random_letters
 
 GENOME = numbered([random_letters(700, "g1")])
 READS = cases.fastq([(f"r{i}", GENOME[0][1][7 * i : 7 * i + 30]) for i in range(50)])
-MAIN = [sys.executable, "-m", "fmx"]
 ANSWERS = {  # commands that answer on standard output
     "search": "search r.fq",
     "locate": "locate -p ACG",
@@ -122,25 +119,6 @@ def test_input_from_nowhere(home):
 ODD = "a\x1b[31m\n\r\x07\x9b2J\u202e\u200b\udcff.fq"
 CLEAR = "\r\x1b[K"  # ours, before a message that takes the place of progress
 SEEN = r"a\x1b[31m\n\r\x07\x9b2J\u202e\u200b\xff.fq"
-
-
-def on_terminal(*arguments, **options):
-    """Exit code and what a terminal is sent of a command whose stdout and stderr are that terminal."""
-    ours, theirs = pty.openpty()
-    with subprocess.Popen([*MAIN, *arguments], stdout=theirs, stderr=theirs, **options) as process:
-        os.close(theirs)
-        said = b""
-        while block := _read(ours):
-            said += block
-    os.close(ours)
-    return process.returncode, said.replace(b"\r\n", b"\n").decode()
-
-
-def _read(terminal) -> bytes:
-    try:
-        return os.read(terminal, 65536)
-    except OSError:  # the other end is closed
-        return b""
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import itertools
 import json
 import os
 import re
-import sys
 import threading
 from contextlib import suppress
 from functools import partial
@@ -26,7 +25,6 @@ from fmx.jobs.search import ReadInput, SearchJob
 from fmx.jobs.shard import identity
 from fmx.machines.places import Device
 from fmx.machines.progress import Progress
-from fmx.output.formats import sam
 
 
 @pytest.fixture
@@ -97,24 +95,6 @@ def test_another_run_on_the_same_worker_has_its_own_options(command, index_of, f
         assert command(*arguments, *more, "-o", "one.sam").code == 0
         assert command(*arguments, *more, *near, "-o", "all.sam").code == 0
         assert body_of(files / "all.sam") == body_of(files / "one.sam")
-
-
-def test_a_header_is_made_while_a_profiler_looks_at_it(command, index_of, files):
-    """As Dask's does, which holds what a frame names for a while."""
-    seen = []
-
-    def look(frame, event, argument):
-        if frame.f_code is sam.header.__code__:
-            seen.append(frame.f_locals)
-            return look
-        return None
-
-    sys.settrace(look)
-    try:
-        done = command("search", "-q", "-x", index_of(CONTIGS), "few.fq", "-o", "few.sam")
-    finally:
-        sys.settrace(None)
-    assert (bool(seen), done.code) == (True, 0), done.err
 
 
 def test_what_is_prepared_is_used_again_but_not_after_an_error():

@@ -5,7 +5,7 @@ import os
 import re
 import threading
 import time
-from itertools import accumulate, chain
+from itertools import chain
 
 import hypothesis.strategies as st
 import numpy as np
@@ -216,23 +216,11 @@ def blocks_of(data, size) -> list:
     return [bgzf(data[i : i + size], size)[:-28] for i in range(0, len(data), size)]
 
 
-def test_blocks_are_found_up_to_other_headers_and_all_are_read(tmp_path, capfd):
+def test_blocks_with_other_headers_are_read(tmp_path, capfd):
     pieces = blocks_of(TRICKY * 9, 100)
     for odd in ([], [0], [len(pieces) - 1], range(len(pieces)), range(0, len(pieces), 2)):
         blocks = [with_other_fields(block) if i in odd else block for i, block in enumerate(pieces)]
-        whole, ends = b"".join([*blocks, bgzf(b"")]), list(accumulate(map(len, [*blocks, bgzf(b"")])))
-        expected = list(zip(ends, [100] * (len(ends) - 2) + [len(TRICKY) * 9 % 100, 0], strict=True))
-        expected = expected[: odd[0]] if odd else expected
-        for n in (len(whole), len(whole) - 1, ends[3] + 20, ends[3] + 1):
-            (tmp_path / "x").write_bytes(whole[:n])
-            with open(tmp_path / "x", "rb") as opened:
-                file = RegularFile("x", opened.fileno())
-                for at_once in (1, 3, bgzf_blocks.AT_ONCE):
-                    found = list(bgzf_blocks.blocks(file, at_once=at_once))
-                    assert found == [block for block in expected if block[0] <= n]
-                inner = list(bgzf_blocks.blocks(file, ends[0], ends[2]))
-                assert inner == expected[1:3] or odd
-        (tmp_path / "x").write_bytes(whole)
+        (tmp_path / "x").write_bytes(b"".join([*blocks, bgzf(b"")]))
         assert outcome(read_chunks([tmp_path / "x"], 250)) == outcome(read_chunks([TRICKY * 9]))
         (tmp_path / "x").write_bytes(b"".join(blocks))  # cut at a border of blocks
         look_at(str(tmp_path / "x"))

@@ -1,23 +1,20 @@
 """Progress: a line that fits any terminal, a line a minute elsewhere, true shares; the wall time."""
 
 import bz2
-import fcntl
 import gzip
 import io
 import json
 import os
-import pty
 import re
-import struct
 import subprocess
 import sys
-import termios
 import time
 from pathlib import Path
 
 import cases
 import pytest
 from output_of import bgzf
+from runs import on_terminal
 from texts import numbered, random_letters
 
 from fmx.compiler import object_cache
@@ -112,26 +109,12 @@ def test_a_reference_that_is_read_tells_its_share(folder):
 
 def test_a_terminal_shows_it(folder, index_of):
     (folder / "r.fq").write_bytes(READS)
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 70, 0, 0))
-    arguments = [sys.executable, "-m", "fmx", "search", "-x", index_of(GENOME), "r.fq"]
-    with open("out", "wb") as out, subprocess.Popen(arguments, stdout=out, stderr=theirs) as command:
-        os.close(theirs)
-        said = b""
-        while block := _read(ours):
-            said += block
-    os.close(ours)
-    assert command.returncode == 0
-    lines = said.decode().split("\r\x1b[K")
+    with open("out", "wb") as out:
+        code, said = on_terminal("search", "-x", index_of(GENOME), "r.fq", stdout=out)
+    assert code == 0
+    lines = said.split("\r\x1b[K")
     assert len(next(line for line in lines if line.startswith("100% in "))) < 70
     assert any(line.startswith("fmx: 500 reads") for line in lines)
-
-
-def _read(terminal) -> bytes:
-    try:
-        return os.read(terminal, 65536)
-    except OSError:  # the other end is closed
-        return b""
 
 
 # The wall time of a command: one number, from its start, and its parts

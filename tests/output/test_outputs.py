@@ -1,17 +1,15 @@
 """Outputs appear whole or not at all, in the place of nothing that is read, and are what their names say."""
 
-import contextlib
 import errno
 import os
 import resource
 import shutil
-import signal
 import subprocess
 
 import cases
 import pytest
 from output_of import without_program
-from runs import MAIN, feed_until, started
+from runs import MAIN
 
 from fmx import system
 
@@ -33,36 +31,6 @@ def indexed(folder, index_of):
 
 def contents(folder) -> dict:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
-
-
-def grown(folder):
-    """Has a draft of 100 kB appeared?"""
-    return any(path.stat().st_size > 100_000 for path in folder.glob(".*.partial"))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "names"),
-    [
-        ("search - -o out.sam", "INT"), ("search - -o out.bam", "TERM"), ("mem -l 5 - -o out", "HUP"),
-        ("search - -o out.bam", "HUP TERM HUP " * 3),
-    ],
-)  # fmt: skip
-def test_signals_leave_no_output(arguments, names, indexed):
-    """Several do not cut the cleaning short."""
-    before = sorted(os.listdir(indexed))
-    with started(arguments.split(), stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        feed_until(process, GOOD * 1000, lambda: grown(indexed))
-        for name in names.split():
-            with contextlib.suppress(ProcessLookupError):
-                process.send_signal(getattr(signal, f"SIG{name}"))
-        _, err = process.communicate()
-    endings = {"INT": (130, "interrupted")}
-    endings |= {"TERM": (143, "stopped by SIGTERM"), "HUP": (129, "stopped by SIGHUP")}
-    codes, lines = zip(*(endings[name] for name in names.split()), strict=True)
-    assert process.returncode in codes
-    assert err.decode().splitlines()[-1].removeprefix("fmx: ") in lines
-    assert "Traceback" not in err.decode()
-    assert sorted(os.listdir(indexed)) == before
 
 
 def small_files():
