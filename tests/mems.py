@@ -15,7 +15,7 @@ from fmx.input.reads import FORWARD, REVERSE
 from fmx.machines.jobs import ONE_CORE
 from fmx.mem import Matcher, Matches, Strands, collected
 from fmx.mem.matching import ALL, IN_BOTH, JoinedMatchers
-from fmx.mem.mummergpu import MummerGpu, Suffixes
+from fmx.mem.mummergpu import MummerGpu, Segment
 
 
 def mummergpu(letters, least) -> MummerGpu:
@@ -26,7 +26,7 @@ def mummergpu(letters, least) -> MummerGpu:
     ends = np.flatnonzero(text == 0)
     starts = np.concatenate([[0], ends[:-1] + 1])
     blocks = make_blocks(starts, np.arange(starts.size), np.zeros_like(starts), ends - starts)
-    return MummerGpu(Suffixes(sa, invert(ONE_CORE, sa), lcp.small, pack_text(text), blocks), lcp, least)
+    return MummerGpu(Segment(sa, invert(ONE_CORE, sa), lcp.small, pack_text(text), blocks, 0), lcp, least)
 
 
 def strands(queries) -> Strands:

@@ -184,6 +184,11 @@ def some_strands(strands: Strands, a: int, b: int | None) -> Strands:
     return Strands(strands.words, *(column[a:b] for column in strands[1:]))
 
 
+def word_ends(strands: Strands) -> np.ndarray:
+    """Return the end of each strand's words."""
+    return strands.first + (strands.length + WORD - 1) // WORD
+
+
 # Until the matches of an anchor are sorted, ``position`` holds position << 32 | text, and ``strand`` and
 # ``text`` are scratch.
 

@@ -11,7 +11,9 @@ of a strand, it finds a row of the suffix array whose suffix has the longest mat
 In a scan the LCP array decides about each next row before its suffix is read: it matches less (the scan
 ends), the same (the scan continues), or must be compared, from the symbols on that are known to match.
 
-The same functions run on a CPU and, called by a kernel, on a GPU.
+The same functions run on a CPU and, called by a kernel, on a GPU. They search a segment: the suffixes that
+start in a range of the text. Each suffix is in one segment, and every segment has the whole text, so a match
+may cross the end of a segment, and no match is in two of them.
 """
 
 from collections.abc import Iterator
@@ -37,11 +39,11 @@ if TYPE_CHECKING:
 N_SUBQUERIES = 1024  # per job at most: longer strands are several jobs, each begun by binary search
 
 
-class Suffixes(NamedTuple):
-    """The suffixes of a text of n symbols, packed in ``words``, in the order of their rows.
+class Segment(NamedTuple):
+    """The suffixes that start at text positions ``first`` to ``first + n - 1``, in the order of their rows.
 
-    ``sa``, ``rank`` uint32[n]: text positions, and rows of the suffixes at them. ``lcp`` uint8[n]: symbols in
-    common with the preceding row, 255 also for more.
+    ``sa`` uint32[n]: text positions. ``rank`` uint32[n]: row of the suffix at ``first + i``. ``lcp``
+    uint8[n]: symbols in common with the preceding row, 255 also for more. ``words``: the packed text.
     """
 
     sa: np.ndarray
@@ -49,6 +51,7 @@ class Suffixes(NamedTuple):
     lcp: np.ndarray
     words: np.ndarray
     blocks: Blocks
+    first: int
 
 
 class Jobs(NamedTuple):
@@ -85,42 +88,43 @@ def make_jobs(strands: "Strands", least: int) -> Jobs:
 
 
 @inlined
-def match_job(suffixes, strands, jobs, least, job, longest):
-    """Find the longest match of each subquery of a job."""
+def match_job(segment, strands, jobs, least, job, longest):
+    """Find the longest match of each subquery of a job in a segment."""
     strand = at(jobs.strand, job)
     first, m = at(strands.first, strand), at(strands.length, strand)
-    i, n = at(jobs.begin, job), np.int64(suffixes.sa.size)
+    i, n = at(jobs.begin, job), np.int64(segment.sa.size)
     position = row = length = np.int64(0)
     for slot in range(at(jobs.slot, job), at(jobs.slot, job + 1)):
         subquery = Subquery(strands.words, first, i, m)
-        if length >= least and length > 1 and position + 1 < n:
-            row = np.int64(at(suffixes.rank, position + 1))
-            length, order = compare(suffixes, position + 1, subquery, length - 1)
+        next_one = position + 1 - segment.first
+        if length >= least and length > 1 and next_one < n:
+            row = np.int64(at(segment.rank, next_one))
+            length, order = compare(segment, position + 1, subquery, length - 1)
             if order != 0:
-                row, length = _scan_rows(suffixes, subquery, row, length, order)
+                row, length = _scan_rows(segment, subquery, row, length, order)
         else:
-            row, length = _binary_search(suffixes, subquery)
-        position = np.int64(at(suffixes.sa, row))
+            row, length = _binary_search(segment, subquery)
+        position = np.int64(at(segment.sa, row))
         longest.row[slot] = np.uint32(row)
         longest.length[slot] = np.uint32(length)
         i += 1
 
 
 @inlined
-def _scan_rows(suffixes, subquery, row, length, step):
+def _scan_rows(segment, subquery, row, length, step):
     """Return (row, length) of a longest match, from a row with ``length`` symbols of the subquery.
 
     ``step``: direction of the subquery's own place: 1 for rows below, which sort after it, or -1 for rows
     above.
     """
     order = step
-    while order == step and 0 <= row + step < suffixes.sa.size:
-        shared = np.int64(at(suffixes.lcp, max(row, row + step)))
+    while order == step and 0 <= row + step < segment.sa.size:
+        shared = np.int64(at(segment.lcp, max(row, row + step)))
         if shared < length and shared < LARGE_LCP:
             break
         if shared <= length:
-            position = np.int64(at(suffixes.sa, row + step))
-            longer, order = compare(suffixes, position, subquery, shared)
+            position = np.int64(at(segment.sa, row + step))
+            longer, order = compare(segment, position, subquery, shared)
             if longer < length:
                 break
             length = longer
@@ -129,24 +133,24 @@ def _scan_rows(suffixes, subquery, row, length, step):
 
 
 @inlined
-def _binary_search(suffixes, subquery):
+def _binary_search(segment, subquery):
     """Return (row, length) of a longest match: one of the two rows between which the subquery sorts.
 
     The symbols that both bounds share with the subquery are not compared again (Manber and Myers 1990).
     """
-    low, high = np.int64(-1), np.int64(suffixes.sa.size)  # rows before and after the subquery
+    low, high = np.int64(-1), np.int64(segment.sa.size)  # rows before and after the subquery
     low_length = high_length = np.int64(0)
     while high - low > 1:
         middle = (low + high) >> 1
-        position = np.int64(at(suffixes.sa, middle))
-        length, order = compare(suffixes, position, subquery, min(low_length, high_length))
+        position = np.int64(at(segment.sa, middle))
+        length, order = compare(segment, position, subquery, min(low_length, high_length))
         if order == 0:
             return middle, length
         if order < 0:
             high, high_length = middle, length
         else:
             low, low_length = middle, length
-    if low_length > high_length or high == suffixes.sa.size:
+    if low_length > high_length or high == segment.sa.size:
         return low, low_length
     return high, high_length
 
@@ -168,9 +172,9 @@ _NOTHING = np.uint64(4)  # a symbol that equals no other
 
 
 class MummerGpu(NamedTuple):
-    """The ``suffixes`` of a text; ``lcp``: its LCP array; ``least``: symbols of a match."""
+    """``segment``: the whole text; ``lcp``: its LCP array; ``least``: symbols of a match."""
 
-    suffixes: Suffixes
+    segment: Segment
     lcp: LCP
     least: int
 
@@ -181,7 +185,7 @@ class MummerGpu(NamedTuple):
     def seek(self, strands: "Strands") -> "Subqueries":
         """Return the subqueries of all strands that match."""
         jobs = make_jobs(strands, self.least)
-        longest = match_all(self.suffixes, strands, jobs, self.least)
+        longest = match_all(self.segment, strands, jobs, self.least)
         return subqueries(self.lcp, self.least, jobs, longest)
 
     def collect(
@@ -212,13 +216,13 @@ def make_mummergpu(index: "FMIndex", least: int) -> MummerGpu:
     """
     lcp, rank = load_lcp(index)
     words, blocks = index.text_words, index.reference.blocks
-    return MummerGpu(Suffixes(index.sa.positions, rank, lcp.small, words, blocks), lcp, least)  # type: ignore[arg-type]
+    return MummerGpu(Segment(index.sa.positions, rank, lcp.small, words, blocks, 0), lcp, least)  # type: ignore[arg-type]
 
 
-def match_all(suffixes: Suffixes, strands: "Strands", jobs: Jobs, least: int) -> LongestMatches:
-    """Return the longest match of every subquery, found by one thread."""
+def match_all(segment: Segment, strands: "Strands", jobs: Jobs, least: int) -> LongestMatches:
+    """Return the longest match of every subquery in a segment, found by one thread."""
     longest = LongestMatches(*(np.empty(jobs.slot[-1], np.uint32) for _ in LongestMatches._fields))
-    _match(suffixes, strands, jobs, np.int64(least), longest)
+    _match(segment, strands, jobs, np.int64(least), longest)
     return longest
 
 
@@ -238,9 +242,9 @@ def subqueries(lcp: LCP, least: int, jobs: Jobs, longest: LongestMatches, n_thre
 
 
 @compiled
-def _match(suffixes, strands, jobs, least, longest):
+def _match(segment, strands, jobs, least, longest):
     for job in range(jobs.strand.size):
-        match_job(suffixes, strands, jobs, least, job, longest)
+        match_job(segment, strands, jobs, least, job, longest)
 
 
 @compiled
@@ -274,9 +278,9 @@ def _process(matcher, strands, anchors, start, stop, counts, matches):
     n = 0
     for a in range(start, stop):
         if a + 2 * _AHEAD < stop:
-            prefetch(matcher.suffixes.sa, np.int64(at(anchors.row, a + 2 * _AHEAD)))
+            prefetch(matcher.segment.sa, np.int64(at(anchors.row, a + 2 * _AHEAD)))
         if a + _AHEAD < stop:
-            prefetch(matcher.suffixes.words, np.int64(matcher.suffixes.sa[at(anchors.row, a + _AHEAD)]) >> 5)
+            prefetch(matcher.segment.words, np.int64(matcher.segment.sa[at(anchors.row, a + _AHEAD)]) >> 5)
         before = n
         n = _scan(matcher, strands, anchors, a, matches, n)
         put_in_order(matches, before, n, anchors.strand[a], counts)
@@ -305,9 +309,9 @@ def _note(matcher, i, before, row, length, matches, n):
 
     Return the next n. ``before``: the symbol before the subquery.
     """
-    text = np.int64(matcher.suffixes.sa[row])
-    if text > 0 and symbol(matcher.suffixes.words, 0, text - 1) == before:
-        blocks = matcher.suffixes.blocks
+    text = np.int64(matcher.segment.sa[row])
+    if text > 0 and symbol(matcher.segment.words, 0, text - 1) == before:
+        blocks = matcher.segment.blocks
         if at(blocks.text_start, find_block(blocks, text)) < text:
             return n
     matches.position[n], matches.length[n] = (i << 32) | text, length

@@ -61,6 +61,7 @@ def test_every_line_names_a_function_and_kinds_of_its_arguments(entries, kind):
 CALLED_BY_OTHERS = {"align.bounds", "output.records._put"}
 RARE = {
     "input.reads._next_unusual",  # -C
+    "mem.mummergpu_gpu._fill", "mem.mummergpu_gpu._merge",  # texts of several segments
 }  # fmt: skip
 
 

@@ -1,11 +1,10 @@
-"""Matches by MUMmerGPU++ on a GPU: those of the definition."""
+"""Matches by MUMmerGPU++ on a GPU: those of the definition, in whole and in many segments and rounds."""
 
 import mems
 import pytest
 from conftest import SIMULATED
 from texts import random_letters
 
-from fmx.errors import DeviceError
 from fmx.machines.gpu import GpuSession
 from fmx.mem.mummergpu_gpu import GpuMummer
 
@@ -27,11 +26,15 @@ def cases(few=SIMULATED) -> dict:
 
 
 @pytest.mark.parametrize(("name", "least"), [(name, n) for name, case in cases().items() for n in case[2]])
-def test_matches_are_those_of_the_definition(name, least, device):
+@pytest.mark.parametrize("is_whole", [True, False], ids=["whole", "in segments"])
+def test_matches_are_those_of_the_definition(name, least, is_whole, device):
     blocks, queries, _ = cases()[name]
     letters = "".join(f"{block}$" for block in blocks)
     host = mems.mummergpu(letters, least)
-    matcher = GpuMummer(host, GpuSession(), n_threads=3)
-    assert mems.ask(matcher, queries) == mems.expect(letters, queries, least)
-    with pytest.raises(DeviceError, match="of GPU memory with its buffers"):
-        GpuMummer(host, GpuSession(memory=1000))
+    shared = host.segment.words.nbytes + sum(column.nbytes for column in host.segment.blocks[:5])
+    matcher = GpuMummer(host, GpuSession(memory=None if is_whole else shared + 4400), n_threads=3)
+    assert is_whole or name != "random" or len(matcher.segments) > 3
+    expected = mems.expect(letters, queries, least)
+    assert mems.ask(matcher, queries) == expected
+    if len(matcher.segments) > 1:
+        assert mems.ask(matcher, queries) == expected  # now from the last segment to the first
