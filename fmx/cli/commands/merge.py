@@ -5,7 +5,6 @@ from types import SimpleNamespace
 
 import click
 
-from ...input.streams import STANDARD
 from .. import options
 
 
@@ -23,6 +22,7 @@ def command(args: SimpleNamespace) -> None:
     Examples:
     fmx merge hits.d -o hits.bam
     """
+    from ...input.streams import STANDARD
     from ...jobs.merge import manifests, merge, output_of, say_shards
     from ...machines.progress import Progress
     from ..dispatch import check_clashes
