@@ -15,6 +15,7 @@ import cases
 import numpy as np
 import pytest
 import workflow
+from bad_reads import complaint
 from texts import numbered, random_letters
 
 from fmx import system
@@ -57,14 +58,6 @@ def test_an_index_replaced_as_it_is_opened_is_opened_as_it_is_then(read, step, h
     assert read() == len("ACGTNNACC") + 600 + 1
 
 
-def error(result, code=1) -> str:
-    assert result.code == code, result.err
-    assert "Traceback" not in result.err
-    line = [line for line in result.err.splitlines() if "compiling" not in line][-1]
-    assert line.startswith(("fmx: error: ", "error: ")) or code == 2
-    return line
-
-
 def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
@@ -76,7 +69,7 @@ def test_a_file_of_the_user_in_an_index_is_never_erased(name, home, command):
     file = home / "ref.fmx" / name
     file.parent.mkdir(exist_ok=True)
     file.write_text("mine")
-    message = error(command("index", "-q", "two.fa", "-o", "ref.fmx"))
+    message = complaint(command("index", "-q", "two.fa", "-o", "ref.fmx"))
     assert "ref.fmx holds " in message
     assert "which fmx did not write" in message
     assert (file.read_text(), n_text()) == ("mine", 501)
@@ -90,7 +83,7 @@ def test_another_folder_with_a_meta_json_is_never_erased(meta, home, command):
     (home / "site").mkdir()
     (home / "site" / "meta.json").write_text(meta)
     (home / "site" / "photo.jpg").write_text("mine")
-    assert "site exists and is not a complete fmx index" in error(
+    assert "site exists and is not a complete fmx index" in complaint(
         command("index", "-q", "one.fa", "-o", "site")
     )
     assert names(home / "site") == ["meta.json", "photo.jpg"]
@@ -274,24 +267,26 @@ def test_names_of_outputs(home, command):
     assert command("index", "-q", "two.fa", "-o", "ref.fmx/").code == 0
     assert command("index", "-q", "two.fa", "-o", "new.fmx/").code == 0
     assert n_text() == n_text("new.fmx") == 610
-    said = error(command("index", "-q", "two.fa", "-o", "no/new.fmx"))
+    said = complaint(command("index", "-q", "two.fa", "-o", "no/new.fmx"))
     assert "no/new.fmx: cannot write here: the folder 'no' does not exist" in said
-    assert "one.fa/x.fmx: cannot write here: Not a directory" in error(
+    assert "one.fa/x.fmx: cannot write here: Not a directory" in complaint(
         command("index", "-q", "two.fa", "-o", "one.fa/x.fmx")
     )
-    assert "File name too long" in error(command("index", "-q", "two.fa", "-o", "x" * 256))
-    assert "empty argument" in error(command("index", "-q", "two.fa", "-o", ""), 2)
+    assert "File name too long" in complaint(command("index", "-q", "two.fa", "-o", "x" * 256))
+    assert "empty argument" in complaint(command("index", "-q", "two.fa", "-o", ""), 2)
     assert names(home) == ["new.fmx", "one.fa", "ref.fmx", "two.fa"]
 
 
 def test_the_current_folder_is_not_replaced(home, command):
     for place, output in (("ref.fmx", "."), ("ref.fmx", "../ref.fmx")):
         with contextlib.chdir(home / place):
-            message = error(command("index", "-q", "../two.fa", "-o", output))
+            message = complaint(command("index", "-q", "../two.fa", "-o", output))
             assert "cannot replace the current folder" in message
             assert command("index", "-q", "--add", "--layout", "sampled", ".").code == 0
     assert "two.fa" in names(home)
-    assert ". exists and is not a complete fmx index" in error(command("index", "-q", "two.fa", "-o", "."))
+    assert ". exists and is not a complete fmx index" in complaint(
+        command("index", "-q", "two.fa", "-o", ".")
+    )
 
 
 @pytest.mark.parametrize("what", ["EACCES", "EMFILE", "ENOMEM", "EIO"])
@@ -306,7 +301,7 @@ def test_what_the_system_says_is_told(what, name, home, monkeypatch, command):
 
     monkeypatch.setattr(builtins, "open", failing)
     monkeypatch.setattr(io, "open", failing)
-    message = error(command("inspect", "ref.fmx"))
+    message = complaint(command("inspect", "ref.fmx"))
     assert f"ref.fmx/{name}: cannot read: {os.strerror(code)}" in message
     assert "build the index again" not in message
 
@@ -315,11 +310,11 @@ def test_what_the_system_says_is_told(what, name, home, monkeypatch, command):
 def test_tables_are_bounded_by_the_text(text, folder, command):
     (folder / "r.fa").write_text(f">x\n{text}\n")
     for arguments in (["--layout", "cofi-k15"], ["--layout", "bvsfm,cofi-k11"], ["--prefix-length", "15"]):
-        message = error(command("index", "-q", "r.fa", *arguments))
+        message = complaint(command("index", "-q", "r.fa", *arguments))
         assert "at most 10" in message
         assert names(folder) == ["r.fa"]
     assert command("index", "-q", "r.fa", "--layout", "cofi").code == 0
-    assert "k is at most 10" in error(command("index", "-q", "--add", "--layout", "cofi-k12", "r.fmx"))
+    assert "k is at most 10" in complaint(command("index", "-q", "--add", "--layout", "cofi-k12", "r.fmx"))
     assert command("index", "-q", "--add", "--layout", "cofi-k10", "r.fmx").code == 0
     assert command("index", "-q", "--prefix-length", "10", "r.fa").code == 0
 
