@@ -191,7 +191,7 @@ REFUSED = {
     "mem q.fq -o m.vcf": "the output can only be MUMmer's format, SAM, TSV, PAF or BED, not .vcf; ",
     "pairwise q.fa -o x.bam": "the output can only be TSV or PAF, not .bam; ",
     "pairwise q.fa --matrix score -o x.tsv": "the output can only be ",
-    "count -l g.csv q.fq -o n.xlsx": "the output can only be TSV or Parquet, not .xlsx; ",
+    "count -l g.csv q.fq -o n.xlsx": "the output can only be TSV, not .xlsx; ",
     "count -l g.csv q.fq --format long -o n.parquet": "the output can only be TSV, not .parquet; ",
     "search q.fq --sort -o x.sam": "--sort needs BAM or CRAM output: use -o NAME.bam or -o NAME.cram",
     "search q.fq -C --collapse": "error: -C ",
@@ -228,7 +228,6 @@ BY_NAME = [
     ("locate --pairs p.txt", "products.fa", "fasta"),
     ("mem q.fa -l 8", "m.PAF", "paf"),
     ("pairwise q.fa", "p.paf", "paf"),
-    ("count -l g.csv q.fq", "n.parquet", "parquet"),
     ("count -l g.csv q.fq", "n.tsv", "mageck"),
 ]
 
