@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,10 @@ from ..machines.progress import Progress
 from .options import refuse, resources_of
 
 
-def run_jobs(
-    args: Any, jobs: Sequence[Job], *tables: str | None,
-    check: Callable[[str, int], Any] | None = begins_fastq,
-) -> None:  # fmt: skip
-    """Check the inputs and outputs of jobs, then run them in turn: here, as one shard or on a cluster.
+def run_job(
+    args: Any, job: Job, *tables: str | None, check: Callable[[str, int], Any] | None = begins_fastq
+) -> None:
+    """Check the inputs and outputs of a job, then run it: here, as one shard or on a cluster.
 
     ``args``: all options; ``tables``: other inputs, such as a sample sheet, or None; ``check(path, first
     byte)`` refuses an input.  Raises UsageError, FmxError.
@@ -28,42 +27,34 @@ def run_jobs(
     what = "give only one of --shard and --scheduler: a cluster run makes its own shards"
     refuse((shard and (scheduler or file), what))
     refuse((scheduler and file, "give only one of --scheduler and --scheduler-file"))
-    inputs = dict.fromkeys((path for job in jobs for path in job.inputs), check)
-    inputs |= dict.fromkeys(filter(None, tables))
-
-    def refuse_clashes(jobs: Sequence[Job]) -> None:
-        places = [item for job in jobs for item in job.output.places.items()]
-        check_clashes(inputs, places, jobs[0].index_paths)
-
-    refuse_clashes(jobs)
+    inputs = dict.fromkeys(job.inputs, check) | dict.fromkeys(filter(None, tables))
     for path, of_input in inputs.items():
         look_at(path, of_input)
     progress, cache = Progress(args.quiet, warns=True), Cache()
-    with_targets = [job.with_targets(Context(resources, progress, cache)) for job in jobs]
-    refuse_clashes(with_targets)
-    for job in with_targets:
-        folder = None  # for the shards of a cluster run, beside the first output that is a regular file
-        for path in filter(None, job.output.places.values()):
-            is_file = path != STANDARD and (os.path.isfile(path) or not os.path.exists(path))
-            if not folder and is_file and os.path.isdir(os.path.dirname(os.path.abspath(path))):
-                folder = f"{path}.shards"
-        address = scheduler
-        is_here = not (shard or scheduler or file)
-        if folder and job.inputs and is_here and all(map(os.path.isfile, job.inputs)):
-            address = os.environ.get("DASK_SCHEDULER_ADDRESS")
-        if address or file:
-            from ..jobs.cluster import on_cluster
+    job = job.with_targets(Context(resources, progress, cache))
+    check_clashes(inputs, job.output.places.items(), job.index_paths)
+    folder = None  # for the shards of a cluster run, beside the first output that is a regular file
+    for path in filter(None, job.output.places.values()):
+        is_file = path != STANDARD and (os.path.isfile(path) or not os.path.exists(path))
+        if not folder and is_file and os.path.isdir(os.path.dirname(os.path.abspath(path))):
+            folder = f"{path}.shards"
+    address = scheduler
+    is_here = not (shard or scheduler or file)
+    if folder and job.inputs and is_here and all(map(os.path.isfile, job.inputs)):
+        address = os.environ.get("DASK_SCHEDULER_ADDRESS")
+    if address or file:
+        from ..jobs.cluster import on_cluster
 
-            if not folder:
-                raise click.UsageError("a cluster run needs -o FILE, in a folder that all workers can see")
-            on_cluster(job, resources, progress, address, file, folder)
-        else:
-            part = None
-            if shard:
-                from ..jobs.shard import ShardRun
+        if not folder:
+            raise click.UsageError("a cluster run needs -o FILE, in a folder that all workers can see")
+        on_cluster(job, resources, progress, address, file, folder)
+    else:
+        part = None
+        if shard:
+            from ..jobs.shard import ShardRun
 
-                part = ShardRun(shard[0], shard[1], str(job.output.path))
-            run(job, resources, progress, part, cache)
+            part = ShardRun(shard[0], shard[1], str(job.output.path))
+        run(job, resources, progress, part, cache)
 
 
 def check_clashes(

@@ -428,12 +428,8 @@ def count(
         def facts() -> dict:
             return measurement.facts(["the CPU"], result, {} if inputs else result.details())
 
-        outputs.finish(summary if inputs else None, facts=facts if output.report else None)
-    if inputs:
-        if not n:
-            progress.warn(run.why_empty(summary.things))
-        progress.say(f"{run}: {n_of(n, samples[0].unit)}, {assigned:,} assigned")
-    else:
+        outputs.finish(summary, facts=facts if output.report else None)
+    if not inputs:
         say_samples(result, progress, counter.options)
     return summary
 

@@ -12,7 +12,6 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -117,7 +116,6 @@ class Job:
     name: ClassVar[str]
     inputs: tuple[str, ...]  # files that are split into shards, and whose contents identify a run
     index: IndexChoice | None = None  # what is searched
-    skip: int = 0  # the value of --skip
     output: JobOutput
 
     @property
@@ -146,10 +144,9 @@ class Job:
 
     def say(self, summary: Any, context: Context) -> None:
         """Print the summary of a run, or of a shard, with time and rate; then restart the clock."""
-        progress, run = context.progress, context.run
+        progress = context.progress
         pace = f"{progress.wall.in_words()}, {progress.wall.rate(*summary.seen())}"
-        why = partial(why_empty, self.name, self.inputs, self.skip) if run.is_whole else run.why_empty
-        say_summary(progress, summary, pace, why)
+        say_summary(progress, summary, pace, context.run.where or files_of(self.name, self.inputs))
         progress.begin()
 
 
@@ -185,20 +182,17 @@ def run(
 # Messages at the end of a run: the same for a whole run, a cluster run and fmx merge.
 
 
-def say_summary(progress: Progress, summary: RunCounts, pace: str, why_empty: Callable[[str], str]) -> None:
-    """Print a warning if nothing was read, the summary of a run with its speed (``pace``), and a hint."""
+def say_summary(progress: Progress, summary: RunCounts, pace: str, where: str) -> None:
+    """Print a warning if nothing was read from ``where``, unless that is "", the summary of a run with its
+    speed (``pace``), and a hint."""
     n, things = summary.seen(summary.things)
-    if not n and (why := why_empty(things)):
-        progress.warn(why)
+    if where and not n:
+        progress.warn(f"no {things} to process in {where}")
     progress.say(f"{summary.sentence()}; {pace}")
     if hint := summary.hint():
         progress.say(f"hint: {hint}")
 
 
-def why_empty(command: str, names: Sequence[str], skip: int, things: str) -> str:
-    """Return why a run of inputs has no ``things``, such as reads; ``skip``: the value of --skip."""
-    files = ", ".join(map(input_name, names))
-    if command == "pairwise" and not names[1:]:
-        return f"{files} has fewer than two sequences, so there are no pairs"
-    skipped = f"--skip {skip} leaves no" if skip else "no"
-    return "" if command == "count" else f"{skipped} {things} in {files}"  # samples have warnings
+def files_of(command: str, names: Sequence[str]) -> str:
+    """Return the inputs of a run in words; "" for fmx count, which warns of each sample."""
+    return "" if command == "count" else ", ".join(map(input_name, names))

@@ -13,15 +13,15 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import replace
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Self
 
 from .._version import __version__
-from ..errors import ClusterError, DeviceError, installed, n_of
+from ..errors import ClusterError, installed, n_of
+from ..machines.places import CPU
 from ..machines.progress import Progress
 from ..output.files import named_output
 from ..report import command_line, on_behalf_of
@@ -215,36 +215,22 @@ def n_threads_here() -> int:
 
 
 # What the shards of a worker share: the cache of the run whose shards were done last, and the GPUs, for one
-# shard at a time; are_unfit: a shard with auto has failed on them.
-_here = SimpleNamespace(choosing=threading.Lock(), gpus=threading.Lock(), cache=Cache(), are_unfit=False)
+# shard at a time.
+_here = SimpleNamespace(choosing=threading.Lock(), gpus=threading.Lock(), cache=Cache())
 
 
 def do_shard(job: Job, resources: Resources, run: dict, folder: str, shard: tuple[int, int]) -> int:
     """Run one shard (number, count) of a job into ``folder``; return its number.  ``run``: its identity.
 
-    On the CPU a shard uses one thread of the worker, on GPUs all. With ``auto``, shards of reads run on the
-    CPU, because they are small; others on GPUs if these are free and suitable.
+    On the CPU, also with ``auto``, a shard uses one thread of the worker, on GPUs all.
     """
     keep_freed()
     with _here.choosing:
         if _here.cache.run != (job, resources, run):
             _here.cache = Cache((job, resources, run))
-        cache, engine = _here.cache, resources.place.engine
-
-    def do(engine: str, n_threads: int) -> int:
-        on = Resources(n_threads, replace(resources.place, engine=engine))
+        cache, is_for_gpus = _here.cache, resources.place.engine not in ("cpu", "auto")
+    with _here.gpus if is_for_gpus else nullcontext():
+        n_threads = n_threads_here() if is_for_gpus else 1
+        on = Resources(n_threads, resources.place if is_for_gpus else CPU)
         run_job(job, on, Progress(quiet=True), ShardRun(*shard, folder, run), cache)
-        return shard[0]
-
-    is_for_gpus = engine != "cpu" and not (engine == "auto" and (job.index or _here.are_unfit))
-    if not is_for_gpus or not _here.gpus.acquire(blocking=engine != "auto"):
-        return do("cpu", 1)
-    try:
-        return do("cuda" if engine == "auto" else engine, n_threads_here())
-    except DeviceError:
-        if engine != "auto":
-            raise
-        _here.are_unfit = True
-    finally:
-        _here.gpus.release()
-    return do("cpu", 1)
+    return shard[0]

@@ -60,7 +60,3 @@ class CountJob(Job):
     def prepare(self, context: Context) -> Callable[[Context], CountSummary]:
         counter = self._counter(context)
         return lambda of: counting.count(counter, self.samples, self.output, of.run, of.progress)
-
-    def say(self, summary: CountSummary, context: Context) -> None:
-        if context.run.is_whole:  # a shard prints its own summary
-            super().say(summary, context)

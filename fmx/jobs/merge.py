@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -14,14 +13,13 @@ import numpy as np
 import xxhash
 
 from ..errors import OutputError, n_of
-from ..index.disk import META
 from ..machines.progress import Progress, RunCounts
 from ..output import PLAIN, ReadsPiece, of_fields
 from ..output.files import ReadsOutput
 from ..output.run import Run
 from ..report import JobOutput, Report, added, joined_screens
 from ..system import available_cores
-from . import say_summary, why_empty
+from . import files_of, say_summary
 from .shard import MANIFEST, OUTPUT, REPORT, TABLES, Manifest, difference, read_manifest
 
 _AT_ONCE = 1 << 20  # bytes
@@ -32,14 +30,10 @@ def manifests(folder: str | Path) -> list:
     folder = Path(folder)
     try:
         names = sorted(path.name for path in folder.iterdir() if re.fullmatch(r"\d+-of-\d+", path.name))
-    except NotADirectoryError as error:
-        raise OutputError(f"{folder}: this is a file, not a folder of shards") from error
     except OSError as error:
         raise OutputError(f"{folder}: {error.strerror or error}") from error
     if (folder / MANIFEST).is_file():
         raise OutputError(f"{folder}: this is one shard: name the folder of all shards, {folder.parent}")
-    if (folder / META).is_file():
-        raise OutputError(f"{folder} is an index, not a folder of shards")
     if not names:
         raise OutputError(
             f"{folder}: contains no shards; 'fmx search --shard 1/8 -o {folder} ...' writes the first of 8"
@@ -87,19 +81,11 @@ def in_order(folder: str | Path, shards: Iterable[Manifest]) -> Iterator[Manifes
             yield shard
 
 
-SUMMARIES = {
-    "Summary": "fmx.search.summary", "MemSummary": "fmx.mem.matching",
-    "ProductSummary": "fmx.search.products", "AlignmentSummary": "fmx.align.pipeline",
-    "CountSummary": "fmx.guides.counting", "PairCountSummary": "fmx.guides.counting",
-    "SiteSummary": "fmx.sites.search",
-}  # fmt: skip
-
-
 def summary_of(shards: Sequence[Manifest]) -> RunCounts:
     """Return the summary of shards of a run, added up."""
     sums = [{name: n for name, n in shard.summary.items() if name != "type"} for shard in shards]
     total = {name: sum(each[name] for each in sums) for name in sums[0]}
-    return of_fields({**total, "type": shards[0].summary["type"]}, SUMMARIES)
+    return of_fields({**total, "type": shards[0].summary["type"]})
 
 
 def say_shards(progress: Progress, shards: Sequence[Manifest], pace: str) -> None:
@@ -109,9 +95,8 @@ def say_shards(progress: Progress, shards: Sequence[Manifest], pace: str) -> Non
         from ..search.summary import Wording
 
         summary.wording = Wording(**shards[0].wording)
-    names, skip = [name for name, *_ in run["inputs"]], run["options"].get("mapping", {}).get("skip", 0)
-    why = partial(why_empty, run["command"], names, skip)
-    say_summary(progress, summary, f"{n_of(len(shards), 'shard')}, {pace}", why)
+    where = files_of(run["command"], [name for name, *_ in run["inputs"]])
+    say_summary(progress, summary, f"{n_of(len(shards), 'shard')}, {pace}", where)
 
 
 def output_of(shard: Manifest, path: str) -> JobOutput:

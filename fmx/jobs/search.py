@@ -93,10 +93,6 @@ class SearchJob(Job):
     def inputs(self) -> tuple[str, ...]:  # type: ignore[override]
         return self.reads.paths
 
-    @property
-    def skip(self) -> int:  # type: ignore[override]
-        return self.mapping.skip
-
     def with_targets(self, context: Context) -> "SearchJob":
         reads = self.output.reads
         if not reads.is_by_target:

@@ -9,6 +9,7 @@ import os
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -24,9 +25,7 @@ from ..errors import (
     OutputError,
     brief,
     cannot_write,
-    n_of,
     named_input,
-    shown,
 )
 from ..input import InputRange, paths_of, spans
 from ..input.shards import Shard, ShardPlan
@@ -101,7 +100,7 @@ class Manifest:
     begin: list | None
     end: list | None
     is_empty: bool
-    around: tuple[int, int]
+    around: list
     container: dict
     files: dict
     output: dict
@@ -139,7 +138,7 @@ def read_manifest(folder: str | Path) -> Manifest:
             raise OutputError(
                 f"{path}: written by another version of fmx; delete {folder} and run this shard again"
             )
-        return Manifest(**{**fields, "around": tuple(fields["around"])})
+        return Manifest(**fields)
     except OSError as error:
         raise OutputError(f"{path}: {error.strerror or error}; run this shard again") from error
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
@@ -193,10 +192,11 @@ class ShardRun(Run):
         files = {self._place / name: size for name, (size, _) in manifest.files.items()}
         return not all(path.is_file() and path.stat().st_size == size for path, size in files.items())
 
-    def why_empty(self, what: str) -> str:
-        """Return why the shard has no reads, or no ``what``."""
+    @property
+    def where(self) -> str:  # type: ignore[override]
+        """Which shard, and why it may be empty."""
         why = self._plan and self._plan.whole
-        return f"shard {self._shard} has no {what}: {why or 'the inputs are empty or too short to be split'}"
+        return f"shard {self._shard}: {why or 'the inputs are empty or too short to be split'}"
 
     def plan(self, inputs: InputRange) -> Generator[Any, None, None]:
         """Return the spans of the shard; sequences in memory belong to it alone: all their spans."""
@@ -243,14 +243,12 @@ class ShardRun(Run):
                         if renumbered is error:  # an error that is its own cause has no end
                             raise
                         raise renumbered from error
-                plan, summary = self._plan, outputs.summary
+                plan: Any = self._plan or SimpleNamespace(begin=None, end=None, is_empty=self._is_empty)
+                summary: Any = outputs.summary
                 numbers = as_fields(summary) if summary else {}
                 manifest = Manifest(
-                    self._run, *self._shard,
-                    begin=list(plan.begin) if plan and plan.begin else None,
-                    end=list(plan.end) if plan and plan.end else None,
-                    is_empty=plan.is_empty if plan else self._is_empty,
-                    around=(len(head), len(end)), container=as_fields(container),
+                    self._run, *self._shard, plan.begin, plan.end, plan.is_empty,
+                    around=[len(head), len(end)], container=as_fields(container),
                     files={path.name: checksum(path) for path in draft.path.iterdir()},
                     output={
                         "kind": output.kind, "tables": output.tables, "reports": output.reports,
@@ -275,16 +273,6 @@ class ShardRun(Run):
 
 def difference(one: dict, other: dict) -> str:
     """Return how two runs differ, by the names of their fields; "" if they are the same."""
-    inputs, others = one.get("inputs", []), other.get("inputs", [])
-    for (name, size, ends), (other_name, other_size, other_ends) in zip(inputs, others, strict=False):
-        if name != other_name:
-            return f"inputs: {shown(name)}, not {shown(other_name)}"
-        if size != other_size:
-            return f"inputs: {shown(name)} with {size:,} bytes, not {other_size:,}"
-        if ends != other_ends and len(inputs) == len(others):
-            return f"inputs: {shown(name)} with other contents"
-    if len(inputs) != len(others):
-        return f"inputs: {n_of(len(inputs), 'file')}, not {len(others):,}"
     for key in sorted({*one, *other}):
         values = one.get(key), other.get(key)
         if values[0] == values[1]:
@@ -293,5 +281,8 @@ def difference(one: dict, other: dict) -> str:
             return f"{key}: {difference(*values)}"  # type: ignore[arg-type]
         if key.startswith("--") and not all(values):  # an option whose output shards store
             return f"{'with' if values[0] else 'without'} {key}"
+        if all(isinstance(value, list) for value in values):
+            pairs = zip_longest(*values)  # type: ignore[arg-type]
+            values = next(pair for pair in pairs if pair[0] != pair[1])
         return f"{key} {', not '.join(brief(json.dumps(value), _LONGEST) for value in values)}"
     return ""

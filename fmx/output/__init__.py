@@ -75,9 +75,8 @@ class Container:
     """How the pieces of an output become a file; this one: one after another, unchanged.
 
     The same for one run and for merged shards, so these have the bytes of one run, whatever the format.  To
-    add one, write a frozen dataclass of JSON types, which shards store, with its module in CONTAINERS, and a
-    function ``container(reference, output)`` in the module of the format; tests/test_every_output.py tests
-    all of them.
+    add one, write a frozen dataclass of JSON types, which shards store, and a function ``container(reference,
+    output)`` in the module of the format; tests/test_every_output.py tests all of them.
     """
 
     @property
@@ -98,23 +97,18 @@ class Container:
 
 
 PLAIN = Container()
-CONTAINERS = {
-    "Container": "fmx.output", "Samtools": "fmx.output.formats.bam",
-    "ParquetTable": "fmx.output.formats.parquet",
-    "SparseMatrix": "fmx.output.formats.matrix", "SquareMatrix": "fmx.output.formats.matrix",
-}  # fmt: skip
 
 
 def as_fields(value: Any) -> dict:
     """Return a dataclass of JSON types, such as a Container, as a dict of them."""
-    return {"type": type(value).__name__, **asdict(value)}
+    return {"type": f"{type(value).__module__}.{type(value).__name__}", **asdict(value)}
 
 
-def of_fields(fields: dict, modules: dict[str, str] = CONTAINERS) -> Any:
-    """Return the dataclass of as_fields; ``modules``: those of its type and of others, by name.
+def of_fields(fields: dict) -> Any:
+    """Return the dataclass of as_fields, of a module of fmx.
 
-    Raises KeyError, TypeError if the fields are wrong.
+    Raises ImportError, AttributeError, KeyError, TypeError if the fields are wrong.
     """
-    name = fields["type"]
-    values = {key: value for key, value in fields.items() if key != "type"}
-    return getattr(import_module(modules[name]), name)(**values)
+    values = dict(fields)
+    module, _, name = values.pop("type").removeprefix("fmx.").rpartition(".")
+    return getattr(import_module(f"fmx.{module}"), name)(**values)

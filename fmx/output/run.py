@@ -74,6 +74,7 @@ class Run:
     """A whole run: all of the input, and the output at its own places."""
 
     n_shards, is_whole = 1, True
+    where = ""  # in messages, which shard, and why it may be empty
 
     def plan(self, inputs: InputRange) -> Generator[Any, None, None]:
         """Yield the spans to read."""
@@ -82,10 +83,6 @@ class Run:
     def share_of(self, n: int) -> tuple[int, int]:
         """Return (start, stop): which of n items, known to every shard, to do."""
         return 0, n
-
-    def why_empty(self, what: str) -> str:
-        """Return why a shard has no ``what``, such as reads."""
-        return ""
 
     @contextmanager
     def opened(

@@ -53,7 +53,7 @@ WRONG = {  # command: the end, or a part, of its error
     "index r.fa --layout auto,sparse": "layout auto cannot be combined with other layouts or added to an "
     "index",
     "search -x r.fq r.fq": "r.fq: this is a file, not an index: name the folder",
-    "merge ref.fmx": "ref.fmx is an index, not a folder of shards",
+    "merge ref.fmx": "ref.fmx: contains no shards",
 }
 
 
@@ -115,9 +115,9 @@ def test_what_is_empty_is_warned_of(indexed, command):
     (indexed / "r.fq").write_bytes(GOOD)
     (indexed / "r.fa").write_bytes(cases.fasta(GENOME[:1]))
     for arguments, warning in {
-        "search --skip 99 r.fq": "--skip 99 leaves no reads in r.fq",
-        "search -": "no reads in standard input",
-        "pairwise r.fa": "r.fa has fewer than two sequences, so there are no pairs",
+        "search --skip 99 r.fq": "no reads to process in r.fq",
+        "search -": "no reads to process in standard input",
+        "pairwise r.fa": "no pairs to process in r.fa",
     }.items():
         assert f"fmx: warning: {warning}\n" in command(*arguments.split(), stdin=b"").err
 

@@ -15,7 +15,7 @@ RUN = {"fmx": "1", "command": "search", "inputs": [["r.fq", 9, "0"]], "--counts"
 def made(folder, number, count=3, **fields) -> Manifest:
     """The Manifest of a shard, in its folder."""
     given = {
-        "run": RUN, "begin": None, "end": None, "is_empty": False, "around": (5, 5), "files": {},
+        "run": RUN, "begin": None, "end": None, "is_empty": False, "around": [5, 5], "files": {},
         "output": {}, "container": as_fields(PLAIN), "seconds": 1.0,
     }  # fmt: skip
     shard = Manifest(number=number, count=count, **{**given, **fields})
@@ -85,7 +85,7 @@ def test_what_is_no_folder_of_shards_is_named(command, tmp_path):
     )
     assert empty in command("merge", tmp_path).err
     assert "none: No such file or directory" in command("merge", tmp_path / "none").err
-    assert "hits.sam: this is a file, not a folder of shards" in command("merge", tmp_path / "hits.sam").err
+    assert "hits.sam: Not a directory" in command("merge", tmp_path / "hits.sam").err
     (tmp_path / "1-of-2").mkdir()
     (tmp_path / "1-of-2" / "manifest.json").write_text("{}")
     refused = command("merge", tmp_path / "1-of-2")

@@ -81,9 +81,8 @@ def refused(command, tmp_path, words):
         (["index"], "0123", 'is from another run than shard 1 (index "0123", not'),
         (["fmx"], "0.0.9", 'fmx "0.0.9", not'),
         (["options", "mapping", "policy", "limit"], 7, "options: mapping: policy: limit 7, not 1"),
-        (["inputs"], [["few.fa", 3, ""]], "inputs: few.fa with 3 bytes, not "),
-        (["inputs"], [["a.fa", 3, ""]], "inputs: a.fa, not few.fa"),
-        (["inputs"], [], "inputs: 0 files, not 1"),
+        (["inputs"], [["few.fa", 3, ""]], 'inputs ["few.fa", 3, ""], not ["few.fa", '),
+        (["inputs"], [], 'inputs null, not ["few.fa", '),
         (["command"], "locate", "command"),
     ],
 )  # fmt: skip
@@ -149,7 +148,7 @@ def test_a_shard_of_other_inputs_is_another_one(command, shards, tmp_path):
     path.write_bytes(letters[:-2] + bytes([letters[-2] ^ 2]) + letters[-1:])
     done = command(*shards, "--shard", "2/2")
     assert done.code == 1
-    assert "is from another run (inputs: few.fa with other contents): delete" in done.err
+    assert 'is from another run (inputs ["few.fa", ' in done.err
 
 
 @pytest.mark.parametrize("name", ["counts.tsv", "report.json", "un", "output"])
@@ -187,8 +186,8 @@ def test_an_empty_shard_says_even_with_q_who_reads_what_cannot_be_cut(
         done = command(*arguments, f"{i}/3")
         assert done.code == 0
         assert (
-            f"warning: shard {i}/3 has no reads: {path} cannot be split, so shard 1/3 reads all of it; "
-            "to share the work, compress it with bgzip\n" == done.err.removeprefix("fmx: ")
+            f"warning: no reads to process in shard {i}/3: {path} cannot be split, so shard 1/3 reads all "
+            "of it; to share the work, compress it with bgzip\n" == done.err.removeprefix("fmx: ")
         )
     assert "warning" not in command(*arguments, "1/3").err
 

@@ -17,7 +17,7 @@ from cluster.nearby import CONTIGS, body_of, reads
 from fmx import __version__, jobs
 from fmx.align import pipeline
 from fmx.cli import dispatch
-from fmx.errors import ClusterError, DeviceError, InputError
+from fmx.errors import ClusterError, InputError
 from fmx.index import fm_index
 from fmx.jobs import Cache, Job, Resources, cluster
 from fmx.jobs import mem as mem_job
@@ -138,15 +138,14 @@ def test_a_worker_without_a_file_or_with_another_fmx_is_named_with_its_host(name
 
 
 @pytest.mark.parametrize(
-    ("engine", "kind", "expected"),
+    ("engine", "expected"),
     [
-        ("cuda", "usual", [("cuda", 3), ("cuda", 3), ("cuda", 3)]),  # one waits for the other
-        ("both", "usual", [("both", 3), ("both", 3), ("both", 3)]),
-        ("auto", "usual", [("cpu", 1), ("cuda", 3), ("cuda", 3)]),  # while the GPUs are busy
-        ("auto", "unfit", [("cpu", 1), ("cpu", 1), ("cpu", 1), ("cuda", 3)]),  # not tried again
+        ("cuda", [("cuda", 3), ("cuda", 3), ("cuda", 3)]),  # one waits for the other
+        ("both", [("both", 3), ("both", 3), ("both", 3)]),
+        ("auto", [("cpu", 1), ("cpu", 1), ("cpu", 1)]),
     ],
 )
-def test_gpus_have_a_shard_at_a_time(engine, kind, expected, monkeypatch):
+def test_gpus_have_a_shard_at_a_time(engine, expected, monkeypatch):
     """(engine, threads) of three shards, of which the second begins while the first is run."""
     used, are_busy, is_over = [], threading.Event(), threading.Event()
 
@@ -155,16 +154,13 @@ def test_gpus_have_a_shard_at_a_time(engine, kind, expected, monkeypatch):
         if len(used) == 1:
             are_busy.set()
             is_over.wait(0 if engine in ("cuda", "both") else None)
-        if kind == "unfit" and resources.place.engine == "cuda":
-            raise DeviceError("no room")
 
     monkeypatch.setattr(cluster, "run_job", work)
     monkeypatch.setattr(cluster, "n_threads_here", lambda: 3)
-    monkeypatch.setattr(cluster._here, "are_unfit", False)
 
     def do(number):
         resources = Resources(1, Device(engine))
-        assert cluster.do_shard(SimpleNamespace(index=None), resources, {}, "out.d", (number, 9)) == number
+        assert cluster.do_shard(None, resources, {}, "out.d", (number, 9)) == number
 
     first = threading.Thread(target=do, args=(1,))
     first.start()

@@ -259,7 +259,7 @@ def test_columns_of_a_library_are_told_and_can_be_said(folder, command):
         assert (done.code, "--columns" in done.err) == (1 if wrong == "gene=7" else 2, True)
     for i, columns in enumerate(("gene=2", "gene=3"), 1):
         command("count", "-l", "l.txt", "r.fa", "--columns", columns, "--shard", f"{i}/2", "-o", "out.d")
-    differs = 'options: columns [["gene", "3"]], not [["gene", "2"]]'
+    differs = 'options: columns ["gene", "3"], not ["gene", "2"]'
     assert f"from another run than shard 1 ({differs}): delete" in command("merge", "out.d").err
 
 

@@ -96,7 +96,7 @@ def test_no_query_and_no_match(indexed, command):
     (indexed / "none.fa").write_text("")
     result = command("mem", "none.fa")
     assert (result.code, result.out) == (0, b"")
-    assert "no queries in none.fa" in result.err
+    assert "no queries to process in none.fa" in result.err
     (indexed / "q.fa").write_text(f">q\n{CONTIGS[0][1]}\n>empty\n")
     assert command("mem", "-q", "-l", 901, "q.fa").out == b"> q\n> empty\n"
     assert command("mem", "-q", "-l", 901, "q.fa", "--format", "paf").out == b""

@@ -114,7 +114,7 @@ def command(args: SimpleNamespace) -> None:
     from ...jobs.count import CountJob
     from ...machines.progress import Progress
     from ...output.files import ReadsOutput
-    from ..dispatch import run_jobs
+    from ..dispatch import run_job
 
     kind = options.format_of(args.kind, args.output, TABLES, "mageck")
     try:
@@ -146,7 +146,7 @@ def command(args: SimpleNamespace) -> None:
     def check(path: str, begin: int) -> object:
         return (begins_reads if path in paths else begins_library)(path, begin)
 
-    run_jobs(args, [job], args.samples, check=check)
+    run_job(args, job, args.samples, check=check)
     for sample in samples:
         if repeats := repeated(sample.first, "counted"):
             Progress(args.quiet, warns=True).warn(repeats)

@@ -66,9 +66,9 @@ def command(args: SimpleNamespace) -> None:
     """
     job = _products_of(args) if args.pairs else _patterns_of(args)
     from ...input.chunks import begins_fastq
-    from ..dispatch import run_jobs
+    from ..dispatch import run_job
 
-    run_jobs(args, [job], check=None if args.pairs else begins_fastq)
+    run_job(args, job, check=None if args.pairs else begins_fastq)
 
 
 def _products_of(args: SimpleNamespace) -> "ProductsJob":

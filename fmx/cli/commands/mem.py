@@ -64,7 +64,7 @@ def command(args: SimpleNamespace) -> None:
     from ...input.reads import FORWARD, REVERSE
     from ...jobs.mem import MemJob
     from ...mem.matching import ALL, IN_BOTH, IN_REFERENCE, MemOptions, MemOutput
-    from ..dispatch import run_jobs
+    from ..dispatch import run_job
 
     strands = FORWARD | REVERSE if args.both else REVERSE if args.reverse else FORWARD
     unique = IN_BOTH if args.mum else IN_REFERENCE if args.mumreference else ALL
@@ -76,4 +76,4 @@ def command(args: SimpleNamespace) -> None:
         MemOptions(args.least, strands, unique, algorithm=args.algorithm),
         MemOutput(args.output, kind, {}, None, report, *layout),
     )
-    run_jobs(args, [job])
+    run_job(args, job)

@@ -73,11 +73,11 @@ def command(args: SimpleNamespace) -> None:
     kind = options.format_of(args.kind, args.output, FORMATS, "tsv")
     from ...jobs.offtargets import SitesJob
     from ...sites.search import SiteOptions
-    from ..dispatch import run_jobs
+    from ..dispatch import run_job
 
     indexes = [args.genome] if os.path.isdir(args.genome) else []
     report = options.report_of(args.reports, [args.library, args.genome], indexes)
     search = SiteOptions(args.pams, args.pam_5prime, args.mismatches, args.most, args.max_memory)
     tables = {"--summary": args.summary} if args.summary else {}
     output = JobOutput(args.output, kind, tables, None, report)
-    run_jobs(args, [SitesJob(args.library, args.genome, args.columns or (), search, output)], check=None)
+    run_job(args, SitesJob(args.library, args.genome, args.columns or (), search, output), check=None)

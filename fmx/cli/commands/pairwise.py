@@ -63,7 +63,7 @@ def command(args: SimpleNamespace) -> None:
     from ...align.pipeline import PairOptions, PairOutput
     from ...align.sequences import Scoring, check_begin
     from ...jobs.pairwise import PairJob
-    from ..dispatch import run_jobs
+    from ..dispatch import run_job
 
     scoring = Scoring(args.match, args.mismatch, args.gap)
     job = PairJob(
@@ -71,7 +71,7 @@ def command(args: SimpleNamespace) -> None:
         PairOptions(scoring, int(args.iddef), args.identity, not args.no_prefilter),
         PairOutput(args.output, kind, cigar=args.cigar, values=args.matrix),
     )
-    run_jobs(args, [job], check=check_begin)
+    run_job(args, job, check=check_begin)
 
 
 def _format(args: SimpleNamespace) -> str:

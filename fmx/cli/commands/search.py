@@ -168,12 +168,12 @@ def command(args: SimpleNamespace) -> None:
     )  # fmt: skip
     from ...input.chunks import repeated
     from ...machines.progress import Progress
-    from ..dispatch import run_jobs
+    from ..dispatch import run_job
 
     job = _job_of(args, first, second)
     if args.reference:
         _check_reference(args.reference)
-    run_jobs(args, [job], args.reference)
+    run_job(args, job, args.reference)
     if warning := repeated(first, "mapped"):
         Progress(args.quiet, warns=True).warn(warning)
 
