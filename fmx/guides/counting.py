@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from ..errors import InputError, n_of
-from ..input import InputRange, InputShare, PairedFiles, ReadFiles, SpanLike, spans
+from ..input import InputRange, InputShare, PairedFiles, ReadFiles, spans
 from ..input.chunks import CHUNK_SIZE
 from ..input.mates import PairSpan
 from ..input.reads import FORWARD, REVERSE, ReadBatch, parse
@@ -105,7 +105,7 @@ class FileSpan(NamedTuple):
     """
 
     file: SampleFile
-    span: SpanLike
+    span: Any
     parts: list[Reads] | None
     first: int = 1
 
@@ -115,7 +115,7 @@ class FileSpan(NamedTuple):
         return self.file, [reads._replace(number=reads.number - self.first + 1) for reads in parts]
 
 
-def reads_of(span: SpanLike) -> list[Reads]:
+def reads_of(span: Any) -> list[Reads]:
     """Return the Reads of a Span or PairSpan; empty if it has none."""
     if isinstance(span, PairSpan):
         pairs = span.read(is_sam=False)

@@ -20,21 +20,6 @@ class Reader(Protocol):
         """
 
 
-class SpanLike(Protocol):
-    """Some records of an input, for any thread to read: Span, PairSpan, or a Chunk.
-
-    To add one, implement these and let a ``plan`` yield it.  A thread that takes one must call ``read`` at
-    once, as later spans may wait for it.
-    """
-
-    @property
-    def path(self) -> str:
-        """Name of the input in messages."""
-
-    def read(self, hold: Any = ..., /) -> Any:
-        """Read the records: a Chunk, or a list of Mates for pairs.  Raises InputError."""
-
-
 ReadPath = str | os.PathLike[str] | bytes  # of a file, or its contents
 
 

@@ -164,14 +164,11 @@ class PairSpan:
             parse(alone[0])  # its own errors come first
             n = alone[0].number
             if self._step == 2:
-                where, what = f"record {n}", "its mate is missing: the number of records is odd"
-            else:
-                where, has = "", f"no reads, but {self._paths[1 - i]} has some"
-                if n > 1:
-                    where = f"record {n - 1}"
-                    has = f"this is the last record, but {self._paths[1 - i]} has more"
-                what = f"{has}; both files must have the same number of reads"
-            raise InputError(path, where, what)
+                what = "its mate is missing: the number of records is odd"
+                raise InputError(path, f"record {n}", what)
+            end = "this is the last record" if n > 1 else "no reads"
+            what = f"{end}, but {self._paths[1 - i]} has more; both files must have the same number of reads"
+            raise InputError(path, f"record {n - 1}" if n > 1 else "", what)
 
 
 def _taken(side: list[Chunk], n: int) -> Chunk:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..compiler.functions import compiled, inlined
+from ..compiler.primitives import leading_zeros
 from ..errors import InputError, escaped, n_of
 from .chunks import BLANK_LINE, about_cr
 from .dna import CODE, LETTERS, WORD, pack_letters, reverse_complement, symbols
@@ -288,9 +289,7 @@ def class_of(length):
     """Return the class number of a length."""
     if length < _EXACT:
         return length
-    top = 10
-    while top < _TOP and length >> (top + 1):
-        top += 1
+    top = min(63 - leading_zeros(np.uint64(length)), _TOP)
     return min(_EXACT + ((top - 11) << _BITS) + (length >> (top - _BITS)), N_CLASSES - 1)
 
 

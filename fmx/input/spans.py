@@ -396,9 +396,7 @@ def read_whole(
     rest: Reader = after(file, end) if file is not None and end else source
     while True:
         if n == data.size:
-            larger = np.empty(n + n // 2 + size, np.uint8)
-            larger[:n] = data
-            data = larger
+            data = np.concatenate([data, np.empty(n // 2 + size, np.uint8)])
         more = rest.readinto(data[n : n + size])
         tell()
         if more == 0:

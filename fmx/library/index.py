@@ -10,7 +10,7 @@ import numpy as np
 from .. import limits
 from ..errors import n_of
 from ..index.fm_index import ANY_LENGTH, WHOLE, AnyIndex
-from ..input import PairedFiles, SpanLike, spans
+from ..input import PairedFiles, spans
 from ..machines.pipeline import run_ordered
 from ..mem.matching import ALL as ANY
 from ..mem.matching import Finder, MemOptions, matched
@@ -193,7 +193,7 @@ class Index:
         mapper = self._mapper(MapOptions(strands=arguments.strand_set(strands), near=near))
         parts = [np.empty(0, np.int64)]
 
-        def work(emit: Callable, span: SpanLike) -> int:
+        def work(emit: Callable, span: Any) -> int:
             batch = mapper.prepare(span.read())
             if near:
                 for _ in mapper.hits_of(batch):  # computes the totals

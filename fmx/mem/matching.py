@@ -47,7 +47,6 @@ from .mummergpu import make_mummergpu
 
 if TYPE_CHECKING:
     from ..index.fm_index import AnyIndex
-    from ..input import SpanLike
     from ..input.chunks import Chunk
     from ..input.reads import ReadBatch
     from ..machines.progress import Clock
@@ -403,7 +402,7 @@ def matched(
     ``write`` is called first, with the lines of the span.
     """
 
-    def work(emit: Emit, item: "SpanLike | partial") -> MemSummary | Parts:
+    def work(emit: Emit, item: Any) -> MemSummary | Parts:
         if isinstance(item, partial):
             return item(emit)
         with finder.timed("read"):

@@ -75,10 +75,9 @@ def test_mates_of_which_no_file_is_read_on_are_told(folder, monkeypatch):
 def test_a_file_with_fewer_mates_is_named(n1, n2, size, folder):
     paths = write(folder, "1.fq", fastq(named([9] * n1))), write(folder, "2.fq", fastq(named([9] * n2)))
     few, more, n = (*paths, n1) if n1 < n2 else (*paths[::-1], n2)
-    what = f"record {n}: this is the last record, but {more} has more"
-    what = f"{few}: {what if n else f'no reads, but {more} has some'}"
+    end = f"record {n}: this is the last record" if n else "no reads"
     error = fault(PairedFiles(paths[:1], paths[1:]), size)
-    assert error == f"{what}; both files must have the same number of reads"
+    assert error == f"{few}: {end}, but {more} has more; both files must have the same number of reads"
 
 
 @pytest.mark.parametrize("size", [30, 1 << 23])
