@@ -162,11 +162,8 @@ class OwnersCounter:
             bounds, weight, total = distinct(run.intervals, eligible, run.weight)
             self._count(in_rows(self.owners, run.locators, bounds, self._n_located), weight, total)
         if run.matches is not None:
-            self.add_matches(run.matches, eligible * (np.diff(run.matches.first) > 0), run.weight)
-
-    def add_matches(self, matches: "Candidates", n: np.ndarray, weight: np.ndarray) -> None:
-        """Count reads by the first ``n`` of their Candidates; int64[n_reads] both."""
-        self._count([in_matches(self.owners, matches, n)], weight, n)
+            n = eligible * (np.diff(run.matches.first) > 0)
+            self._count([in_matches(self.owners, run.matches, n)], run.weight, n)
 
     def occurrences_of(
         self, mates: "Sequence[ReadRun]", eligible: Sequence[np.ndarray]
@@ -328,10 +325,7 @@ class Demultiplexer(OwnersCounter):
 
         ``eligible`` int64[n] of each: numbers of occurrences.
         """
-        return self.keys_of(self.occurrences_of(mates, eligible), mates[0].start)
-
-    def keys_of(self, occurrences: Iterable[Occurrences], start: int) -> np.ndarray:
-        """Return the keys of Occurrences of reads from number ``start`` on."""
+        start, occurrences = mates[0].start, self.occurrences_of(mates, eligible)
         keys = [np.unique((start + each.read) * self._n + each.owner) for each in occurrences]
         return np.unique(np.concatenate([np.empty(0, np.int64), *keys]))
 

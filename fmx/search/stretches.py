@@ -48,7 +48,7 @@ from ..index.sparse import (
 )
 from ..input.dna import CODE, OTHER, WORD, symbols
 from ..input.reads import ReadBatch, pack
-from .counts import MATES, in_matches
+from .counts import MATES
 from .find import ReadFinder, TextPart
 from .hits import Candidates, ReadRun
 
@@ -107,15 +107,6 @@ class StretchFinder(ReadFinder):
         return Candidates(first, keys[np.argsort(read, kind="stable")])
 
 
-class PairsOfReads(NamedTuple):
-    """Pairs from ``start`` on: the contigs, or parts of the text, that a mate shares a stretch with."""
-
-    start: int
-    total: np.ndarray
-    fewest: np.ndarray
-    matches: Candidates
-
-
 class StretchPairs:
     """Counts pairs by their stretches: a pair belongs where one of its mates does.
 
@@ -125,27 +116,26 @@ class StretchPairs:
     def __init__(self, finder: StretchFinder) -> None:
         self._finder = finder
 
-    def find(self, mates: Sequence[ReadRun]) -> Iterator[PairsOfReads]:
-        """Yield all pairs of ReadRun, mates 1 and mates 2."""
+    def find(self, mates: Sequence[ReadRun]) -> Iterator[ReadRun]:
+        """Yield all pairs of mates 1 and mates 2, as if they were reads."""
         n = mates[0].total.size
         read = np.concatenate([np.repeat(np.arange(n), mate.total) for mate in mates])
         keys = np.concatenate([mate.matches.keys for mate in mates if mate.matches])
         matches = self._finder.candidates(read, keys, n)
-        yield PairsOfReads(0, np.diff(matches.first), np.zeros(n, np.int64), matches)
+        total, fewest = np.diff(matches.first), np.zeros(n, np.int64)
+        yield mates[0]._replace(total=total, fewest=fewest, matches=matches)
 
-    def count(self, mates: "Mates", run: PairsOfReads) -> list[np.ndarray]:
+    def count(self, mates: "Mates", run: ReadRun) -> list[np.ndarray]:
         """Count the pairs of a run, with both mates in the tally; return the keys of their owners."""
         hooks = self._finder.hooks
         with self._finder.timed("tally"):
-            for counter, weight in ((hooks.tally, MATES), (hooks.screen, 1)):
-                if counter:
-                    counter.add_matches(run.matches, run.total, np.full(run.total.size, weight))
-            if not hooks.demultiplexer:
-                return []
-            found = in_matches(hooks.demultiplexer.owners, run.matches, run.total)
-            return [hooks.demultiplexer.keys_of([found], run.start)]
+            if hooks.tally:
+                hooks.tally.add(run._replace(weight=MATES * run.weight), run.total)
+            if hooks.screen:
+                hooks.screen.add(run, run.total)
+            return [hooks.demultiplexer.keys([run], [run.total])] if hooks.demultiplexer else []
 
-    def hits_of(self, mates: "Mates", run: PairsOfReads) -> tuple:
+    def hits_of(self, mates: "Mates", run: ReadRun) -> tuple:
         """Return no hits: no records are written."""
         return ()
 
