@@ -24,7 +24,6 @@ from ..compiler.simd import LANES
 from ..compiler.sorting import N_DIGITS
 from ..index.reference import Blocks
 from ..index.sparse import (
-    AT_ONCE,
     LEFT,
     ROOM,
     SMALL_BUCKET,
@@ -33,14 +32,13 @@ from ..index.sparse import (
     bucket_of,
     canonical,
     left_key,
-    packed_key,
     position_in,
-    row_key,
     smallest_kmers,
     strand_in,
     too_short,
 )  # fmt: skip
 from ..input.dna import reverse_complement, symbols
+from ..search.queries.sparse import row_order
 from . import Matches, Strands, collected, put_in_order, take
 from .seeds import extend, first_window, n_windows, step_of
 
@@ -168,7 +166,7 @@ def _with_rows(matcher, strands, anchors, begin, end, step):
         if hi - lo > SMALL_BUCKET:
             right = before + k if reverse else after
             lo = _first_row(matcher, strands.words, (first, place, reverse), right, (lo, hi), 0)
-            hi = _first_row(matcher, strands.words, (first, place, reverse), right, (lo, hi), -1)
+            hi = _first_row(matcher, strands.words, (first, place, reverse), right, (lo, hi), 1)
         if lo < hi:
             m = min(after - k if reverse else before, np.int64(LEFT))
             left, mask = np.uint64(0), np.uint64(0)
@@ -184,38 +182,20 @@ def _with_rows(matcher, strands, anchors, begin, end, step):
 
 
 @inlined
-def _first_row(matcher, words, kmer, right, rows, order):
-    """Return the first of rows lo to hi whose ``_order`` is ``order`` or less."""
-    lo, hi = rows
+def _first_row(matcher, words, kmer, n, rows, least):
+    """Return the first of rows lo to hi whose ``row_order`` by n symbols from a k-mer is ``least`` or more.
+
+    ``kmer``: (first word of the strand, where it starts, whether its canonical form is the reverse one).
+    """
+    (lo, hi), (first, place, reverse) = rows, kmer
+    start = place + np.int64(matcher.table.k) if reverse else place
     while lo < hi:
         middle = (lo + hi) >> 1
-        if _order(matcher, words, kmer, right, at(matcher.table.rows, middle)) <= order:
+        if row_order(matcher, words, first, start, n, reverse, at(matcher.table.rows, middle)) >= least:
             hi = middle
         else:
             lo = middle + 1
     return lo
-
-
-@inlined
-def _order(matcher, words, kmer, right, row):
-    """Return -1, 0 or 1: ``right`` symbols of a strand from a k-mer on sort before, as or after a row's text.
-
-    ``kmer``: (first word of the strand, where it starts, whether its canonical form is the reverse one).
-    """
-    first, place, reverse = kmer
-    k = np.int64(matcher.table.k)
-    for depth in range(0, right, AT_ONCE):
-        if reverse:
-            ours = packed_key(words, first, place + k - depth, right - depth, True)
-        else:
-            ours = packed_key(words, first, place + depth, right - depth, False)
-        n = ours & 63
-        theirs = row_key(matcher.words, matcher.blocks, row, k, depth)
-        reach = min(theirs & 63, n)
-        theirs = (theirs >> (6 + 2 * (AT_ONCE - n))) << (6 + 2 * (AT_ONCE - n)) | reach
-        if ours != theirs:
-            return np.int64(1) if theirs < ours else np.int64(-1)
-    return np.int64(0)
 
 
 @compiled

@@ -126,15 +126,26 @@ def range_of(query, patterns, r, anchor):
 @inlined
 def order_of(query, patterns, r, anchor, row):
     """Return -1, 0 or 1: a row's text, from its k-mer on, sorts before, continues as, sorts after read r."""
-    first, length, k = at(patterns.first, 2 * r + anchor.strand), length_of(patterns, r), query.table.k
+    length = length_of(patterns, r)
     left = n_left(query, length, anchor.offset, anchor.strand)
-    right = min(length - left, np.int64(DEPTH))
-    for depth in range(0, right, AT_ONCE):
-        ours = packed_key(patterns.words, first, left + depth, right - depth, False)
-        n = ours & 63
-        theirs = row_key(query.words, query.blocks, row, k, depth)
-        n_common = min(theirs & 63, n)
-        theirs = (theirs >> (6 + 2 * (AT_ONCE - n))) << (6 + 2 * (AT_ONCE - n)) | n_common
+    n, first = min(length - left, np.int64(DEPTH)), at(patterns.first, 2 * r + anchor.strand)
+    return row_order(query, patterns.words, first, left, n, False, row)
+
+
+@inlined
+def row_order(index, words, first, start, n, reverse, row):
+    """Return -1, 0 or 1: a row's text, from its k-mer on, sorts before, continues as, sorts after n symbols.
+
+    ``index``: a Sparse, or has its ``table``, ``words`` and ``blocks``. The symbols are those from ``start``
+    on of the string that begins at word ``first`` of ``words``, or, with ``reverse``, of the reverse
+    complement of those before ``start``.
+    """
+    for depth in range(0, n, AT_ONCE):
+        ours = packed_key(words, first, start - depth if reverse else start + depth, n - depth, reverse)
+        n_ours = ours & 63
+        theirs = row_key(index.words, index.blocks, row, index.table.k, depth)
+        n_common = min(theirs & 63, n_ours)
+        theirs = (theirs >> (6 + 2 * (AT_ONCE - n_ours))) << (6 + 2 * (AT_ONCE - n_ours)) | n_common
         if ours != theirs:
             return -1 if theirs < ours else 1
     return 0
