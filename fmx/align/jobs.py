@@ -161,6 +161,7 @@ def cut(job: AlignmentJob) -> list:
 
 DIRECT_BLOCKS = 4  # a band of up to 128 rows is aligned without a score pass
 FOREVER = 1 << 62  # a score that no pair reaches
+UNKNOWN = -1  # instead of H
 AT_A_TIME = 4096  # pairs whose records are allocated together
 
 
@@ -233,16 +234,10 @@ class Worker:
         if not self.job.paths:
             return self.job.totals(pairs, self.score(pairs))
         least, blocks = plan(self.job, pairs)
-        wide = blocks > DIRECT_BLOCKS
-        if not wide.any():
-            return self.align(pairs, least)
-        far, near = (PairList(pairs.query[some], pairs.target[some]) for some in (wide, ~wide))
-        records = joined((self.align(far, least[wide], self.score(far)), self.align(near, least[~wide])))
-        order, n_runs = np.lexsort((records.target, records.query)), np.diff(records.first_run)
-        begins = np.repeat(records.first_run[:-1][order], n_runs[order])
-        first_run = np.append(0, np.cumsum(n_runs[order]))
-        pick = begins + np.arange(begins.size) - np.repeat(first_run[:-1], n_runs[order])
-        return Records._make([*(column[order] for column in records[:6]), first_run, records.runs[pick]])
+        h, wide = np.full(least.size, UNKNOWN), blocks > DIRECT_BLOCKS
+        if wide.any():
+            h[wide] = self.score(PairList(pairs.query[wide], pairs.target[wide]))
+        return self.align(pairs, least, h)
 
     def score(self, pairs: PairList) -> np.ndarray:
         """Step 3: return H of each pair, int64[n]."""
@@ -251,20 +246,19 @@ class Worker:
         h[1, order] = h[0]
         return h[1]
 
-    def align(self, pairs: PairList, least: np.ndarray, h: np.ndarray | None = None) -> "Records":
+    def align(self, pairs: PairList, least: np.ndarray, h: np.ndarray) -> "Records":
         """Step 4: return Records of the pairs with identity >= p.
 
-        Only pairs whose score (of H, if known) is at least ``least``, int64[n], are aligned.
+        ``h`` int64[n]: H or UNKNOWN. Only pairs whose score may be at least ``least``, int64[n], are aligned.
         """
         if self._work is None:
             self._work = make_work(*self._longest, self.job.scoring.dtype)
-        known = np.empty(0, np.int64) if h is None else h, least
         start, parts = 0, []  # type: ignore[var-annotated]
         while start < pairs.query.size or not parts:
             n = min(pairs.query.size - start, AT_A_TIME)
             columns = [np.empty(n, dtype) for dtype in (*[np.int64] * 3, np.float64, *[np.int64] * 2)]
             columns += [np.zeros(n + 1, np.int64), np.empty(sum(self._longest) + 1 + 256 * n, np.int64)]
-            start, n = align_list(self._task, pairs, known, start, self._work, Records._make(columns))
+            start, n = align_list(self._task, pairs, (h, least), start, self._work, Records._make(columns))
             ends = *[n] * 6, n + 1, columns[6][n]
             parts.append(
                 Records._make(column[:end].copy() for column, end in zip(columns, ends, strict=True))
@@ -415,7 +409,7 @@ def align_list(task, pairs, known, start, work, records):
     """Align pairs of a Task from ``start`` on and keep those with its identity.
 
     Stops early if ``records``, empty at first, is full. ``known`` (h, least), int64: H of each pair from a
-    score pass, or empty, and the least score that needs a path. ``work``: band.Work. Return (next pair,
+    score pass, or UNKNOWN, and the least score that needs a path. ``work``: band.Work. Return (next pair,
     number of records).
     """
     (h_known, least), (_, _, gap), n_records = known, task.weights.scores, 0
@@ -425,7 +419,7 @@ def align_list(task, pairs, known, start, work, records):
         n_used = records.first_run[n_records]
         if n_records == records.h.size or records.runs.size - n_used < m + n + 1:
             return at, n_records
-        score = h_known[at] * task.weights.divisor + (m + n) * gap if h_known.size else least[at]
+        score = h_known[at] * task.weights.divisor + (m + n) * gap if h_known[at] != UNKNOWN else least[at]
         if score < least[at]:
             continue
         gaps = most_gaps(task.definition, task.identity, m, n, score, task.weights.scores)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fmx.align.band import make_work
 from fmx.align.bounds import least_score
-from fmx.align.jobs import AlignmentJob, PairList, Worker, plan
+from fmx.align.jobs import UNKNOWN, AlignmentJob, PairList, Worker, plan
 from fmx.align.sequences import Scoring
 
 from . import naive_nw
@@ -33,7 +33,7 @@ def align_all(sequences, scoring=None, definition=1, p=0.0, known=False, work=No
     pairs = PairList(both[:, 0].copy(), both[:, 1].copy())
     worker = Worker(job, work)
     least, _ = plan(job, pairs)
-    records = worker.align(pairs, least, worker.score(pairs) if known else None)
+    records = worker.align(pairs, least, worker.score(pairs) if known else np.full(least.size, UNKNOWN))
     totals = job.scoring.score(records.h, s.lengths()[records.query] + s.lengths()[records.target])
     columns = records.query, records.target, totals, records.identity, records.length, records.matches
     rows = zip(*(column.tolist() for column in columns), strict=True)
