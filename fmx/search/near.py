@@ -319,71 +319,60 @@ class NearFinder(ReadFinder):
     def _near_matches(
         self, mates: Sequence[ReadRun], reads: np.ndarray, can_occur: Sequence[np.ndarray], most: int
     ) -> Iterator[tuple[int, list[Candidates]]]:
-        """Yield (i, Candidates of each of ``mates``) of ``reads`` int64[n], from reads[i] on.
+        """Yield (i, Candidates of each of ``mates``) with up to ``most`` mismatches, from reads[i] on.
 
-        Runs of mates are cut where those of either side begin.
+        ``reads`` int64[n]. ``can_occur`` bool[n_reads]: which reads of each of the mates are searched.
         """
-        sides = [
-            self._runs_of(subset(each.batch, reads), which[reads], most)
-            for each, which in zip(mates, can_occur, strict=True)
-        ]
-        done, heads = 0, [next(side, None) for side in sides]
-        while all(heads):
-            stop = min(start + matches.first.size - 1 for start, matches in heads)  # type: ignore[misc]
-            yield done, [matches.cut(done - start, stop - start) for start, matches in heads]  # type: ignore[misc]
-            heads = [
-                head if head[0] + head[1].first.size - 1 > stop else next(side, None)  # type: ignore[index]
-                for head, side in zip(heads, sides, strict=True)
-            ]
-            done = stop
-
-    def _runs_of(
-        self, batch: "ReadBatch", searched: np.ndarray, most: int
-    ) -> Iterator[tuple[int, Candidates]]:
-        """Yield (first read, Candidates) with up to ``most`` mismatches of reads ``searched`` bool[n_reads].
-
-        A thread may take runs of two batches in turn.
-        """
-        sizes = self.options.sizes
-        for start, stop in runs(np.maximum(batch.length, sizes.bases // N_READS), sizes.bases):
+        sizes, batches = self.options.sizes, [subset(each.batch, reads) for each in mates]
+        searched, strands = [which[reads] for which in can_occur], self.options.strands
+        lengths = np.sum([batch.length for batch in batches], axis=0)
+        for start, stop in runs(np.maximum(lengths, sizes.bases // N_READS), sizes.bases):
             with self.timed("plan"):
-                patterns = sets.make_sets(batch, start, stop, searched, self.options.strands, self._table)
-                pieces = near.plan(patterns, most, self._lookups)
-            for span in runs(2 * pieces.words, sizes.words):
-                for first, matches in self._matches_of(patterns, pieces, span, most):
-                    yield start + first, matches
+                patterns = [
+                    sets.make_sets(batch, start, stop, which, strands, self._table)
+                    for batch, which in zip(batches, searched, strict=True)
+                ]
+                pieces = [near.plan(each, most, self._lookups) for each in patterns]
+            for a, b in runs(2 * np.sum([each.words for each in pieces], axis=0), sizes.words):
+                words = [self._search_words(*each, most, a, b) for each in zip(patterns, pieces, strict=True)]
+                for c, d in runs(np.sum([n_rows for *_, n_rows in words], axis=0), sizes.rows):
+                    with self.timed("locate"):
+                        matches = [
+                            self._compare(batch, results, a + c, d - c, *borders[[c, d]])
+                            for batch, results, borders, _ in words
+                        ]
+                    yield start + a + c, matches
 
-    def _matches_of(
-        self, patterns: "Sets", pieces: "Pieces", span: tuple[int, int], most: int
-    ) -> Iterator[tuple[int, Candidates]]:
-        """Yield (first, Candidates) for reads ``span`` (from, to) of those with Sets and ``pieces``."""
+    def _search_words(
+        self, patterns: "Sets", pieces: "Pieces", most: int, a: int, b: int
+    ) -> tuple[WordBatch, list, np.ndarray, np.ndarray]:
+        """Return words of reads a to b, results of each part, and first words and numbers of rows by read."""
         with self.timed("plan"):
-            spelled = near.spell(patterns, pieces, *span)
+            spelled = near.spell(patterns, pieces, a, b)
         with self.timed("search"):
             results = [part.search(spelled.patterns) for part in self.parts]
-        borders, sizes = np.append(0, np.cumsum(2 * pieces.words[span[0] : span[1]])), self.options.sizes
-        ends, n_rows = np.zeros(borders[-1] + 1, np.int64), np.zeros(borders.size - 1, np.int64)
-        for each, _ in results:
-            np.cumsum(each.hi - each.lo, out=ends[1:])
-            n_rows += np.diff(ends[borders])
-        for a, b in runs(n_rows, sizes.rows):
-            i, j = borders[a], borders[b]
-            words = WordBatch(patterns, pieces, most, spelled.pattern[i:j], spelled.piece[i:j])
-            with self.timed("locate"):
-                matches = [
-                    match
-                    for part, (each, locator) in zip(self.parts, results, strict=True)
-                    for match in compare_words(
-                        part.text, locator, words, Intervals(each.lo[i:j], each.hi[i:j]), sizes.matches
-                    )
-                ]
-                columns = matches[0] if len(matches) == 1 else map(np.concatenate, zip(*matches, strict=True))
-                pattern, key = columns
-                if len(self.parts) > 1:
-                    order = np.argsort(pattern >> 1, kind="stable")
-                    pattern, key = pattern[order], key[order]
-                n = np.bincount((pattern >> 1) - span[0] - a, minlength=b - a)
-            yield span[0] + a, Candidates(np.append(0, np.cumsum(n)), key)
+        borders = np.append(0, np.cumsum(2 * pieces.words[a:b]))
+        ends = np.sum([np.cumsum(each.hi - each.lo, dtype=np.int64) for each, _ in results], axis=0)
+        words = WordBatch(patterns, pieces, most, spelled.pattern, spelled.piece)
+        return words, results, borders, np.diff(np.append(0, ends)[borders])
+
+    def _compare(self, words: WordBatch, results: list, first: int, n: int, i: int, j: int) -> Candidates:
+        """Return the Candidates of n reads from ``first`` on, which words i to j find."""
+        words = words._replace(pattern=words.pattern[i:j], piece=words.piece[i:j])
+        matches = [
+            match
+            for part, (each, locator) in zip(self.parts, results, strict=True)
+            for match in compare_words(
+                part.text, locator, words, Intervals(each.lo[i:j], each.hi[i:j]), self.options.sizes.matches
+            )
+        ]
+        columns = matches[0] if len(matches) == 1 else map(np.concatenate, zip(*matches, strict=True))
+        pattern, key = columns
+        if len(self.parts) > 1:
+            order = np.argsort(pattern >> 1, kind="stable")
+            pattern, key = pattern[order], key[order]
+        n_matches = np.bincount((pattern >> 1) - first, minlength=n)
+        return Candidates(np.append(0, np.cumsum(n_matches)), key)
 
     def choose(self, run: ReadRun, total: np.ndarray, with_changes: bool = True) -> Hits:
         """Return the Hits of a run of reads, with their changes."""
