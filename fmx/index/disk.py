@@ -40,7 +40,7 @@ from .contracts import LARGE_LCP
 from .layouts import ArraySpec, LayoutName
 from .positions import n_mark_words
 from .reference import COLUMNS, MAX_SYMBOLS, are_names
-from .sparse import SparseName, parse_sparse, sparse_named
+from .sparse import SparseName, parse_sparse
 
 META = "meta.json"
 FASTA = r"\.(fa|fasta|fna|ffn|fas)(\.(gz|bgz|bgzf|bz2|xz|zst))?$"
@@ -248,7 +248,7 @@ def _forms_of_part(meta: dict, folder: str, n: int) -> dict:
     """Return {name: ArraySpec} for the arrays of a part of n symbols."""
     required = {"text_words": ArraySpec("uint64", (-(-n // WORD) + 3,))}
     if "sparse" in meta:
-        name = sparse_named(meta["sparse"])
+        name: Any = parse_sparse(meta["sparse"])
         rows = meta["arrays"].get(f"{folder}{name}.rows")
         shape: Any = rows.get("shape") if isinstance(rows, dict) else None
         is_size = isinstance(shape, list) and len(shape) == 1 and _is_whole(shape[0], 0, n)
@@ -261,8 +261,8 @@ def _forms_of_part(meta: dict, folder: str, n: int) -> dict:
         required["seed_starts"] = ArraySpec("uint32", (4 ** meta["seed_length"] + 1,), n, ascends=True)
     else:
         required["sa_marks"] = ArraySpec("uint64", (n_mark_words(n),))
-    for name in meta["layouts"]:
-        required.update(layouts.parse_name(name).forms(n))
+    for layout in meta["layouts"]:
+        required.update(layouts.parse_name(layout).forms(n))
     if any(name.endswith("lcp.rank") for name in meta["arrays"]):
         large = meta["arrays"].get(f"{folder}lcp.rows")
         shape = large.get("shape") if isinstance(large, dict) else None

@@ -15,7 +15,7 @@ from .bwt import LCP
 from .disk import OF_REFERENCE, check_reference, part_arrays, part_sizes, part_span
 from .positions import FullSA, SampledSA, reach_of
 from .reference import COLUMNS, Groups, Names, Reference, groups_of, make_blocks, names_in, part_of
-from .sparse import parse_sparse, sparse_named
+from .sparse import parse_sparse
 from .tables import PrefixTable, SeedTable
 
 if TYPE_CHECKING:
@@ -214,9 +214,10 @@ def _part(
 ) -> FMIndex:
     method, layout_name = ways[0]
     if method == "sparse":
+        sparse: Any = parse_sparse(layout_name)
         return FMIndex(
             path, meta, number, reference, method, layout_name, None, None, None, None, arrays["text_words"],
-            sparse_named(layout_name).table(arrays),
+            sparse.table(arrays),
             _part(path, meta, number, reference, ways[1:], arrays) if ways[1:] else None,
         )  # fmt: skip
     is_verify = method == "verify"

@@ -92,13 +92,6 @@ def too_short(what: str, least: int, remedy: str = "") -> UnsupportedError:
     )
 
 
-def sparse_named(name: str) -> SparseName:
-    """Return the SparseName of the name of a sparse suffix array.  Raises ValueError for another name."""
-    if sparse := parse_sparse(name):
-        return sparse
-    raise ValueError(name)
-
-
 def bucket_bits(n_text: int, w: int) -> int:
     """Return b for 2^b buckets: one to two rows per bucket, if 2 in w + 1 positions are sampled."""
     return max((2 * n_text // (w + 1)).bit_length() - 1, 1)
