@@ -22,7 +22,7 @@ os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"
 # There fmx pairwise is tested by one more, in which the CPU's half of it is compiled.
 collect_ignore = ["cuda/test_gpu_pairwise.py"] if SIMULATED else ["cuda"]
-ON_GPU = {**os.environ, "PYTHONPATH": str(ROOT)} | ({"PYTHONWARNINGS": "ignore"} if SIMULATED else {})
+ON_GPU = {**os.environ, "PYTHONPATH": str(ROOT)}
 ON_CPU = {key: value for key, value in ON_GPU.items() if not key.startswith("NUMBA_")}
 
 sys.path.insert(0, str(ROOT / "docs" / "bench"))  # texts that tests share with benchmarks
@@ -69,7 +69,6 @@ def pytest_configure(config):
         run_ahead(8)
     if SIMULATED:
         simulator.take_turns()
-        ON_GPU["PYTHONPATH"] = os.pathsep.join(str(ROOT / folder) for folder in ("tests/turns", "tests", ""))
         config.addinivalue_line("filterwarnings", "ignore::RuntimeWarning")  # words wrap, as on a GPU
 
 

@@ -1,6 +1,9 @@
 """Commands with --engine cuda: what they write, and how they fail."""
 
+import contextlib
+import os
 import shutil
+import sys
 
 import cases
 import naive
@@ -8,6 +11,8 @@ import pytest
 from bad_reads import complaint
 from output_of import without_program
 from texts import numbered, random_letters
+
+from fmx.search.gpu import engines
 
 LAYOUTS = ["bvsfm-k2-d224", "sampled-k1-d64"]
 
@@ -89,3 +94,26 @@ def test_the_output_is_that_of_the_cpu(words, search):
 def test_what_cannot_be_searched_so_is_refused(engine, code, said, search):
     found = search("search", "--engine", *engine.split())
     assert (found.code, said in found.err) == (code, True), found.err
+
+
+class CudaAPIError(Exception):
+    """As the driver's."""
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        ("[2] Call to cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY", "the GPU's memory is full: "),
+        ("[719] cuStreamSynchronize: CUDA_ERROR_LAUNCH_FAILED", "the GPU does not answer ([719] cu"),
+    ],
+)
+def test_an_error_of_the_driver_is_a_sentence(error, said, search, folder, monkeypatch, capfdbinary):
+    def fail(*_):
+        raise CudaAPIError(error)
+
+    monkeypatch.setattr(engines.Launch, "__call__", fail)
+    monkeypatch.setattr(os, "_exit", sys.exit)  # at once, where a device is lost
+    with contextlib.suppress(SystemExit):
+        assert said in complaint(search("search", "-q", "--engine", "cuda", "-o", "hits.sam"))
+    assert said.encode() in capfdbinary.readouterr().err or "answer" not in said
+    assert [path.name for path in folder.iterdir()] == ["reads.fa"]

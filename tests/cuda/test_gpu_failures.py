@@ -1,7 +1,7 @@
 """What fmx search does when a GPU fails it, provoked for real: memory taken by others, a device that is lost.
 
 Each search is a process of its own that runs a few lines first.  It must end with exit code 1 and one line
-that says what to do, and leave no output behind.  In the simulator the driver's errors are raised by hand.
+that says what to do, and leave no output behind.  test_gpu_commands raises the driver's errors by hand.
 """
 
 import subprocess
@@ -10,14 +10,12 @@ import sys
 import cases
 import pytest
 from conftest import ON_CPU, ON_GPU, SIMULATED
-from cover import nightly
 from texts import numbered, random_letters
 
+pytestmark = pytest.mark.skipif(SIMULATED, reason="the simulator does not fail")
 START = """
 import sys
-import weakref
 from dataclasses import replace
-sys.setswitchinterval(1e-5)
 from fmx.machines import gpu
 from fmx.search.gpu import engines, gpu_mapper
 from fmx.search.mapping import GpuSizes, RunSizes
@@ -54,24 +52,6 @@ def at_launch(number, happens):
     engines.Launch.__call__ = launch_or_fail
 
 
-class CudaAPIError(Exception):
-    '''As the driver's, for the simulator.'''
-
-
-def fail(text):
-    raise CudaAPIError(text)
-
-
-def lose_at_launch(number, text):
-    '''Fail in such a way that nothing can be freed any more, of which numba prints a traceback each.'''
-    make = gpu.GpuStream.__init__
-
-    def make_unfreeable(stream, *arguments):
-        make(stream, *arguments)
-        weakref.finalize(stream, fail, "[709] Call to cuMemFreeHost: CUDA_ERROR_CONTEXT_IS_DESTROYED")
-
-    gpu.GpuStream.__init__ = make_unfreeable
-    at_launch(number, lambda: fail(text))
 """
 MAIN = """
 from fmx.cli.main import main
@@ -93,7 +73,7 @@ FULL, LOST, NO_ROOM = "the GPU's memory is full", "the GPU does not answer", "ra
 # name: lines to run first, options, what is said ("" if the search must succeed).  A kernel that fails leaves
 # a context in which every call fails, as a lost device does.  That the process resets its own device is not
 # tried for real: it frees pinned memory and streams that are in use, of which the driver may crash.
-REAL = {
+CASES = {
     "limit too small": ("", ("--gpu-memory", "10K"), NO_ROOM),
     "limit larger than the GPU": ("", ("--gpu-memory", "1000T"), ""),
     "memory taken before": ("taken = take_memory(210 << 20)", (), NO_ROOM),  # fewer than fmx leaves
@@ -101,15 +81,6 @@ REAL = {
     "kernel fails": (WILD, (), LOST),
     "kernel fails, one thread": (WILD, ("-t", "1"), LOST),
 }
-RAISED = {
-    "limit too small": REAL["limit too small"],
-    "memory": ("at_launch(3, lambda: fail('[2] Call to cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY'))", (), FULL),
-    "lost": ("lose_at_launch(3, '[719] cuStreamSynchronize: CUDA_ERROR_LAUNCH_FAILED')", (), LOST),
-    "first launch": ("lose_at_launch(1, '[700] CUDA_ERROR_ILLEGAL_ADDRESS')", ("-t", "1"), LOST),
-}
-
-
-CASES = RAISED if SIMULATED else REAL
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +96,7 @@ def files(tmp_path_factory):
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("name", [x if x != "first launch" else nightly(x) for x in CASES])
+@pytest.mark.parametrize("name", CASES)
 def test_a_gpu_that_fails_ends_the_search_with_a_sentence(name, files, tmp_path, device):
     lines, options, said = CASES[name]
     index, reads = files
