@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import InputError, quoted
 from .chunks import CHUNK_SIZE, Chunk, bytes_of, count, refuse_letters
 
-SOME = 256  # sequences that are joined at once, within a core's cache
+SOME = 256  # sequences that are joined at once, at most: within a core's cache
 
 
 def plan(
@@ -31,21 +31,18 @@ def plan(
     if isinstance(sequences, Mapping):
         keys, rest = iter(list(sequences)), iter(sequences.values())
     first, letters, names, fasta = 0, [], [], bytearray()  # type: tuple[int, list, list, bytearray]
-    while some := list(islice(rest, SOME)):
+    n = 1  # sequences that are joined next
+    while some := list(islice(rest, n)):
         some_names = list(islice(keys, len(some))) if is_named else []
-        lines, parts = _joined(what, first + len(letters), some, some_names), [(some, some_names)]
-        if len(lines) > size:
-            parts = [([each], some_names[i : i + 1]) for i, each in enumerate(some)]
-        for part in parts:
-            if len(parts) > 1:
-                lines = _joined(what, 0, *part)
-            if letters and len(fasta) + len(lines) > size:
-                yield _chunk(what, first, letters, names, fasta)
-                first, letters, names, fasta = first + len(letters), [], [], bytearray()
-            letters += part[0]
-            names += part[1]
-            for piece in (b">" if is_named else b">\n", lines, b"\n"):
-                fasta += piece
+        lines = _joined(what, first + len(letters), some, some_names)
+        n = min(2 * n, SOME) if 2 * len(lines) < size else max(1, n // 2)
+        if letters and len(fasta) + len(lines) > size:
+            yield _chunk(what, first, letters, names, fasta)
+            first, letters, names, fasta = first + len(letters), [], [], bytearray()
+        letters += some
+        names += some_names
+        for piece in (b">" if is_named else b">\n", lines, b"\n"):
+            fasta += piece
     if letters:
         yield _chunk(what, first, letters, names, fasta)
 
