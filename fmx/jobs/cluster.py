@@ -8,7 +8,6 @@ stay in the folder until all are merged, so that a second run can resume.
 import itertools
 import logging
 import os
-import re
 import shutil
 import threading
 import time
@@ -33,7 +32,6 @@ from .shard import Manifest, ShardRun, absolute, identity, name_of, read_manifes
 
 SCHEDULER = 6  # seconds in which a scheduler must answer
 PATIENCE = 60  # seconds to wait for the first worker
-AWHILE = 0.02  # seconds between checks for finished shards
 
 
 def on_cluster(
@@ -172,15 +170,9 @@ class Cluster:
         is lost.
         """
         futures = self._client.map(work, items, pure=False, retries=0)
-        done = self._dask.as_completed(futures)
         try:
-            while done.count():
-                if not (finished := done.next_batch(block=False)):
-                    if self._client.status != "running":
-                        raise self._lost()
-                    time.sleep(AWHILE)
-                for future in finished:
-                    yield future.result(timeout=self._patience)
+            for future in self._dask.as_completed(futures):
+                yield future.result(timeout=self._patience)
         except self._dask.KilledWorker as error:
             raise ClusterError(
                 f"{error.task} killed several workers: give them more memory, or check their logs"
@@ -200,8 +192,7 @@ class Cluster:
 
 
 def _first_line(error: BaseException) -> str:
-    text = (str(error).splitlines() or [type(error).__name__])[0]
-    return re.sub(r"\d+\.\d{3,}", lambda seconds: f"{float(seconds[0]):.1f}", text)
+    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 # On a worker: its shards share cores, GPUs, and what is kept in memory for a run.

@@ -85,18 +85,17 @@ def summary_of(shards: Sequence[Manifest]) -> RunCounts:
     """Return the summary of shards of a run, added up."""
     sums = [{name: n for name, n in shard.summary.items() if name != "type"} for shard in shards]
     total = {name: sum(each[name] for each in sums) for name in sums[0]}
-    return of_fields({**total, "type": shards[0].summary["type"]})
+    summary = of_fields({**total, "type": shards[0].summary["type"]})
+    if wording := shards[0].wording:
+        summary.wording = of_fields(wording)
+    return summary
 
 
 def say_shards(progress: Progress, shards: Sequence[Manifest], pace: str) -> None:
     """Print the summary of all shards of a run."""
-    run, summary = shards[0].run, summary_of(shards)
-    if shards[0].wording:
-        from ..search.summary import Wording
-
-        summary.wording = Wording(**shards[0].wording)
+    run = shards[0].run
     where = files_of(run["command"], [name for name, *_ in run["inputs"]])
-    say_summary(progress, summary, f"{n_of(len(shards), 'shard')}, {pace}", where)
+    say_summary(progress, summary_of(shards), f"{n_of(len(shards), 'shard')}, {pace}", where)
 
 
 def output_of(shard: Manifest, path: str) -> JobOutput:
@@ -175,11 +174,10 @@ def merge(
         if "--screen" in output.tables:
             from ..output.formats import tsv
 
-            sums = [shard.sums["screen"] for shard in merged]
-            rows = joined_screens([each["combinations"] for each in sums])
+            rows = joined_screens([shard.sums["combinations"] for shard in merged])
             combinations = {tuple(row["groups"]): row["reads"] for row in rows}
-            n_all = sum(each["n_all"] for each in sums)
-            tables["--screen"] = tsv.screen(combinations, sums[0]["of"], sums[0]["what"], n_all)
+            n_all, what = summary_of(merged).seen()
+            tables["--screen"] = tsv.screen(combinations, first.sums["of"], what, n_all)
         if "--summary" in output.tables:
             tables["--summary"] = summary_table(*sites)
         outputs.finish(None, tables, facts if output.report else None)

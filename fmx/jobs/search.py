@@ -14,7 +14,6 @@ from ..index.reference import Reference, groups_of
 from ..input import InputRange, InputShare, PairedFiles, ReadFiles, chosen_records, paths_of
 from ..input.chunks import literal_fasta
 from ..input.dna import is_ambiguous
-from ..input.streams import STANDARD
 from ..machines.places import is_large
 from ..machines.progress import Measurement, TimedFile
 from ..output import PLAIN, module_of
@@ -105,12 +104,11 @@ class SearchJob(Job):
         """Open the index; raise UnsupportedError if names of contigs that are written are not unique."""
         near, output = self.mapping.near, self.output
         has_hits = output.kind != "nothing" and not output.matrix  # with the names of contigs
-        remedy = "" if not has_hits else RENAME
-        if "--counts" in output.tables and not output.by_group:
-            remedy = RENAME if has_hits else f"add --counts-by group, or {RENAME}"
-        elif has_hits and self.name == "search":
-            remedy += f", or leave out {'--format' if output.path in (None, STANDARD) else '-o'}"
-        return self.index.open(context, near is not None, bool(near and near.iupac), remedy)
+        has_names = has_hits or ("--counts" in output.tables and not output.by_group)
+        remedy = RENAME + ", or write only tables, with --counts-by group" * (self.name == "search")
+        return self.index.open(
+            context, near is not None, bool(near and near.iupac), remedy if has_names else ""
+        )
 
     def prepare(self, context: Context) -> "Callable[[Context], Summary]":
         fm_index, output = self._open(context), self.output
@@ -195,12 +193,12 @@ class SearchJob(Job):
                         (n_all, what), combinations = summary.seen(), screen.combinations()
                         tables["--screen"] = tsv.screen(combinations, groups.what, what, n_all)
                         rows = [{"groups": list(names), "reads": n} for names, n in combinations.items()]
-                        sums = {"combinations": rows, "of": groups.what, "what": what, "n_all": n_all}
+                        sums = {"combinations": rows, "of": groups.what}
                 if measurement:
                     known = search_facts(summary, tally, screen, output.by_group)
                     where = [str(mapper.session or "the CPU")]
                     facts = partial(measurement.facts, where, summary, known)
-                outputs.finish(summary, tables, facts, {"screen": sums} if sums else {})
+                outputs.finish(summary, tables, facts, sums)
             return summary
 
         return work

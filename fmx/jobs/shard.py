@@ -259,7 +259,7 @@ class ShardRun(Run):
                         name: n if isinstance(n, str) else int(n) for name, n in numbers.items()
                         if isinstance(n, str | int | np.integer)
                     },
-                    wording=asdict(summary.wording) if summary and summary.wording else None,
+                    wording=as_fields(summary.wording) if summary and summary.wording else None,
                     sums=outputs.sums,
                 )  # fmt: skip
                 (draft.path / MANIFEST).write_text(manifest.to_json())
