@@ -163,7 +163,7 @@ Every figure and table of the five papers that fmx builds on: their values, thos
 
 Written by `docs/site/papers/page.py`. Each row is a figure or table of a paper. A paper's value is followed
 by the section that states it; *drawn* means that the paper only plots it. The values of fmx come from these
-runs:
+runs, when `bench` was a command of fmx; `bench gpu` is `python docs/bench designs` today:
 
 | run | command | machine | date |
 |---|---|---|---|
