@@ -1,6 +1,6 @@
 """``fmx mem``: from an opened index and queries to the written lines, by several threads."""
 
-import threading
+import itertools
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import nullcontext
@@ -52,32 +52,6 @@ if TYPE_CHECKING:
     from ..machines.progress import Clock
 
 MANY, LEAST = 10, 1_000_000  # limits for the warning: matches per base, and matches in total
-
-
-class MatchCounter:
-    """Counts the matches of queries for several threads, and warns once with ``say(warning)``."""
-
-    def __init__(self, say: Callable[[str], None], least: int, n_strands: int) -> None:
-        self._say, self._least, self._n_strands = say, least, n_strands
-        self._n_matches = self._n_bytes = self._n_starts = 0
-        self._has_warned, self._lock = False, threading.Lock()
-
-    def add(self, n_matches: int, n_bytes: int, n_starts: int) -> None:
-        """Add ``n_matches`` in ``n_bytes`` of lines, which start in ``n_starts`` positions of strands."""
-        with self._lock:
-            self._n_matches, self._n_bytes = self._n_matches + n_matches, self._n_bytes + n_bytes
-            self._n_starts += n_starts
-            is_many = self._n_matches >= max(LEAST, MANY * self._n_starts + 1)
-            if self._has_warned or not is_many:
-                return
-            self._has_warned = True
-        n_starts = max(self._n_starts, 1)
-        n_expected = self._n_strands * self._n_bytes / n_starts * 1e6
-        self._say(
-            f"warning: {self._n_matches / n_starts:,.0f} matches per base of the queries: "
-            f"expect about {bytes_of(n_expected)} of output per million bases; "
-            f"for fewer matches, raise -l (now {self._least})"
-        )
 
 
 # An index in parts is cut between contigs, so a match is in one part, and each part has its own matcher.
@@ -143,7 +117,8 @@ def make_matcher(index: FMIndex, options: "MemOptions") -> Matcher:
 ALL, IN_REFERENCE, IN_BOTH = range(3)
 
 
-CPU_TASK, GPU_TASK = 1 << 20, 1 << 24  # starts of matches per task; longer queries are split
+# Bytes of a span, and half of the starts of matches per task; longer queries are split.
+CPU_TASK, GPU_TASK = 1 << 20, 1 << 24
 
 
 @dataclass(frozen=True)
@@ -199,8 +174,9 @@ class Finder:
     ) -> None:  # fmt: skip
         self.timed = clock.timed if clock else nullcontext
         self.options, self.writer = options, writer
-        self.counter: MatchCounter | None = None  # of the command
+        self.say: Callable[[str], object] | None = None  # for warnings of the command
         self.task_size = CPU_TASK if matcher is None else GPU_TASK
+        self._n_warnings = itertools.count()
         parts = [make_matcher(part, options) for part in index.parts] if matcher is None else []
         self.matcher: Matcher = matcher or join(index, parts)
         numbers = range(len(index.parts)) if options.unique else ()
@@ -217,30 +193,37 @@ class Finder:
             yield in_reference(self.searchers, strands, matches) if self.options.unique else matches
 
     def lines(
-        self, emit: Emit, batch: "ReadBatch", strands: Strands, slices: Iterable[Any], rows: tuple[int, int]
-    ) -> MemSummary:
-        """Emit the lines of Matches with the header lines of ``rows``; return their MemSummary."""
-        (row, last_row), counts, n_searched = rows, MemSummary(), 0
+        self, counts: MemSummary, batch: "ReadBatch", strands: Strands, slices: Iterable[Any],
+        rows: tuple[int, int], emit: Emit,
+    ) -> MemSummary:  # fmt: skip
+        """Emit the lines of Matches with the header lines of ``rows``; add them to ``counts``."""
+        (row, last_row), n_matches, n_bytes = rows, 0, 0
         ends = np.cumsum(strands.stop - strands.start)  # starts of matches, up to the end of each strand
         for matches in slices:
-            n, n_reached = matches.length.size, n_searched
-            if n:
-                last = int(matches.strand[-1])
-                n_reached = int(ends[last] - strands.stop[last] + matches.position[-1]) + 1
+            n = matches.length.size
             stop = max(row, int(strands.row[matches.strand[-1]]) + 1) if n else row
             piece = self._format(batch, strands, matches, (row, stop))
-            if self.counter:
-                self.counter.add(n, len(piece), n_reached - n_searched)
-            n_searched = n_reached
+            if self.say and n:
+                n_matches, n_bytes, last = n_matches + n, n_bytes + len(piece), int(matches.strand[-1])
+                n_starts = int(ends[last] - strands.stop[last] + matches.position[-1]) + 1
+                self._warn_of_many(n_matches, n_bytes, n_starts)
             emit(piece)
             row = stop
             counts.add(MemSummary(matches=n, match_lengths=self._lengths_of(matches)))
             if self.options.counts_lengths:
                 counts.add(MemSummary(strands=np.bincount(strands.row[matches.strand] & 1, minlength=2)))
         emit(self._format(batch, strands, empty_matches(0), (row, last_row)))
-        if self.counter:
-            self.counter.add(0, 0, int(ends[-1]) - n_searched if ends.size else 0)
         return counts
+
+    def _warn_of_many(self, n_matches: int, n_bytes: int, n_starts: int) -> None:
+        """Print one warning if a task has many matches, in ``n_bytes`` of lines, for ``n_starts`` starts."""
+        if self.say and n_matches >= max(LEAST, MANY * n_starts + 1) and next(self._n_warnings) == 0:
+            n_expected = (2 if self.options.strands == BOTH else 1) * n_bytes / n_starts * 1e6
+            self.say(
+                f"warning: {n_matches / n_starts:,.0f} matches per base of the queries: "
+                f"expect about {bytes_of(n_expected)} of output per million bases; "
+                f"for fewer matches, raise -l (now {self.options.least})"
+            )
 
     def _format(self, *batch: Any) -> Any:
         with self.timed("format"):
@@ -251,42 +234,24 @@ class Finder:
 
     def shares(self, chunk: "Chunk") -> Iterator[partial]:
         """Yield the parts of a chunk: any thread calls one with Emit, and it returns a MemSummary."""
-        if chunk.data.size < 2 * self.task_size:
-            yield partial(self._whole, chunk)
-            return
-        batch, strands, counts = self._parse(chunk)
+        with self.timed("parse"):
+            batch = reads.parse(chunk)
+            if self.writer.is_sam:
+                reads.check_sam(chunk, batch)
+            counts = MemSummary(batch.length.size, int(batch.length.sum()), lengths=self._lengths_of(batch))
+            strands = make_strands(batch, self.options.strands)
         row, n_rows = 0, 2 * batch.length.size
         futures: list[Future] = []
-        for first, start, stops in cuts(strands.stop, self.task_size):
+        for first, start, stops in cuts(strands.stop, 2 * self.task_size):
             share = some_strands(strands, first, first + start.size)._replace(start=start, stop=stops)
             if self.options.unique == IN_BOTH:
                 futures.append(Future())
                 yield partial(self._find, share, first, futures[-1])
             else:
                 stop = int(share.row[-1]) + 1  # a row's header is written with its first start
-                yield partial(self._share, counts, batch, share, (row, stop))
-                counts, row = MemSummary(), stop
+                yield partial(self.lines, MemSummary(), batch, share, self.matches_of(share), (row, stop))
+                row = stop
         yield partial(self._rest, counts, batch, strands, futures, (row, n_rows))
-
-    def _parse(self, chunk: "Chunk") -> "tuple[ReadBatch, Strands, MemSummary]":
-        with self.timed("parse"):
-            batch = reads.parse(chunk)
-            if self.writer.is_sam:
-                reads.check_sam(chunk, batch)
-            counts = MemSummary(batch.length.size, int(batch.length.sum()), lengths=self._lengths_of(batch))
-            return batch, make_strands(batch, self.options.strands), counts
-
-    def _whole(self, chunk: "Chunk", emit: Emit) -> MemSummary:
-        batch, strands, counts = self._parse(chunk)
-        return self._share(counts, batch, strands, (0, 2 * batch.length.size), emit)
-
-    def _share(
-        self, counts: MemSummary, batch: "ReadBatch", strands: Strands, rows: tuple[int, int], emit: Emit
-    ) -> MemSummary:
-        slices: Iterable[Matches] = self.matches_of(strands)
-        if self.options.unique == IN_BOTH:
-            slices = [in_query(strands, join_matches(slices))]  # type: ignore[arg-type]
-        return counts.add(self.lines(emit, batch, strands, slices, rows))
 
     def _find(self, strands: Strands, first: int, future: Future, emit: Emit) -> MemSummary:
         """Put the matches of strands from ``first`` on into a Future, for ``_rest``."""
@@ -303,7 +268,7 @@ class Finder:
         """Write the matches of Futures, after waiting for them, and the remaining header lines."""
         matches = [future.result() for future in futures]
         slices = [in_query(strands, join_matches(matches))] if futures else ()
-        return counts.add(self.lines(emit, batch, strands, slices, rows))
+        return self.lines(counts, batch, strands, slices, rows, emit)
 
 
 @dataclass(frozen=True)
@@ -380,8 +345,7 @@ def find_all(
 ) -> MemSummary:
     """Find the matches of spans of queries, in order, and write their lines to ``sink`` (a binary file)."""
     progress = progress or Progress(quiet=True)
-    options = finder.options
-    finder.counter = MatchCounter(progress.say, options.least, 2 if options.strands == BOTH else 1)
+    finder.say = progress.say
 
     def write(lines: Any) -> None:
         sink.write(lines)
