@@ -118,7 +118,7 @@ def test_search_finds_patterns_of_every_length(name):
         table = build_prefix_table(text, 4)
         whole = text.tobytes()
         found = find_intervals(
-            Exact(table, layout), Patterns(*pack("".join("ACGT"[x] for x in string) for string in strings))
+            Exact(table, layout), Patterns(*pack(["".join("ACGT"[x] for x in string) for string in strings]))
         )
         for string, lo, hi in zip(strings, found.lo.tolist(), found.hi.tolist(), strict=True):
             wanted = bytes(x + 1 for x in string)
