@@ -220,10 +220,17 @@ def _part(
             sparse.table(arrays),
             _part(path, meta, number, reference, ways[1:], arrays) if ways[1:] else None,
         )  # fmt: skip
-    is_verify = method == "verify"
+    sa: FullSA | SampledSA = FullSA(arrays["sa_positions"])
+    layout, is_verify = None, method == "verify"
+    if layout_name:
+        begin = f"{layout_name}."
+        fields = {name.removeprefix(begin): arrays[name] for name in arrays if name.startswith(begin)}
+        layout = layouts.layout_from_arrays(layouts.parse_name(layout_name), fields)
+    if "sa_marks" in arrays:
+        reach = reach_of(meta["sa_rate"], max(layouts.parse_name(name).k for name in meta["layouts"]))
+        sa = SampledSA(sa.positions, arrays["sa_marks"], part_sizes(meta)[number], reach)
     return FMIndex(
-        path, meta, number, reference, method, layout_name,
-        load_layout(layout_name, arrays), load_sa(meta, number, arrays),
+        path, meta, number, reference, method, layout_name, layout, sa,
         PrefixTable(arrays["prefix_pairs"], meta["prefix_length"]),
         SeedTable(arrays["seed_starts"], meta["seed_length"]) if is_verify else None,
         arrays.get("text_words"),
@@ -252,23 +259,6 @@ def _is_read(array_name: str, ways: list, with_text: bool) -> bool:
     if array_name == "text_words":
         return with_text or bool(methods & {"verify", "sparse"})
     return "verify" in methods or ("backward" in methods and array_name != "seed_starts")
-
-
-def load_layout(layout_name: str | None, arrays: dict) -> Any:
-    """Return a layout from the arrays of a part; None without a name."""
-    if layout_name is None:
-        return None
-    begin = f"{layout_name}."
-    fields = {name.removeprefix(begin): arrays[name] for name in arrays if name.startswith(begin)}
-    return layouts.layout_from_arrays(layouts.parse_name(layout_name), fields)
-
-
-def load_sa(meta: dict, number: int, arrays: dict) -> FullSA | SampledSA:
-    """Return the suffix array of a part, whole or sampled, from its arrays."""
-    if "sa_marks" in arrays:
-        reach = reach_of(meta["sa_rate"], max(layouts.parse_name(name).k for name in meta["layouts"]))
-        return SampledSA(arrays["sa_positions"], arrays["sa_marks"], part_sizes(meta)[number], reach)
-    return FullSA(arrays["sa_positions"])
 
 
 def _has_no(layout: str, meta: dict) -> UnsupportedError:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import compiled, inlined
+from ..compiler.functions import compiled
 from ..compiler.primitives import prefetch
 from ..machines.jobs import ONE_CORE, Array, Backend, choose, do
 from .contracts import neighbour, position_of, prefetch_position
@@ -53,19 +53,12 @@ def _prefetch_full(sa, row):
     prefetch(sa.positions, row)
 
 
-@inlined
-def is_kept(sa, row):
-    """Return whether the position of a row is stored."""
-    entry = row // _D
-    return is_set(sa.marks, entry * _W, row - entry * _D)
-
-
 @position_of.register(SampledSA)
 def _position_sampled(sa, layout, row):
     distance = np.int64(0)
     while 0 <= row < sa.n and abs(distance) <= sa.reach:  # always true, unless arrays contradict each other
-        if is_kept(sa, row):
-            entry = row // _D
+        entry = row // _D
+        if is_set(sa.marks, entry * _W, row - entry * _D):
             i = count_in_column(sa.marks, entry * _W, row - entry * _D, 1)
             position = np.int64(sa.positions[i]) + distance if i < sa.positions.size else np.int64(-1)
             return position if 0 <= position < sa.n else np.int64(0)

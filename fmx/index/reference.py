@@ -450,31 +450,19 @@ def position_in_text(blocks, key):
 _BASES = np.frombuffer(b"ACGT", np.uint8)
 
 
-class PackedLetters:
-    """The bases of the contigs of an FMIndex or a JoinedIndex that has its text."""
-
-    def __init__(self, index: Any, part_starts: Sequence[int]) -> None:
-        """Take ``part_starts``, where each part begins in the text."""
-        self._blocks, self._starts = index.reference.blocks, np.array(part_starts)
-        self._words: list[Any] = [part.text_words for part in index.parts]
-
-    def between(self, contig: int, start: int, end: int) -> bytes:
-        """Return the bases of a contig from ``start`` to ``end``, half-open."""
-        blocks, letters = self._blocks, np.full(end - start, ord("N"), np.uint8)
+def letters_between(index: Any, contig: int, start: int, end: int) -> bytes:
+    """Return the bases of a contig from ``start`` to ``end``, half-open; the opened index has its text."""
+    letters, places = np.full(end - start, ord("N"), np.uint8), np.arange(start, end)
+    for part in index.parts:
+        blocks = part.reference.blocks
         first, last = np.searchsorted(blocks.contig, (contig, contig + 1))
-        begins = blocks.contig_start[first:last]
-        begin = first + max(int(np.searchsorted(begins, start, "right")) - 1, 0)
-        for block in range(begin, first + int(np.searchsorted(begins, end))):
-            left = max(start, int(blocks.contig_start[block]))
-            right = min(end, int(blocks.contig_start[block] + blocks.length[block]))
-            if left < right:
-                at = int(blocks.text_start[block]) + left - int(blocks.contig_start[block])
-                part = int(np.searchsorted(self._starts, at, "right")) - 1
-                i = np.arange(at - self._starts[part], at - self._starts[part] + right - left)
-                shift = (62 - 2 * (i & 31)).astype(np.uint64)
-                codes = (self._words[part][i >> 5] >> shift) & np.uint64(3)
-                letters[left - start : right - start] = _BASES[codes]
-        return letters.tobytes()
+        block = first + np.searchsorted(blocks.contig_start[first:last], places, "right") - 1
+        offset = places - blocks.contig_start[block]
+        inside = (block >= first) & (offset < blocks.length[block])
+        i = (blocks.text_start[block] + offset)[inside]
+        shift = (62 - 2 * (i & 31)).astype(np.uint64)
+        letters[inside] = _BASES[(part.text_words[i >> 5] >> shift) & np.uint64(3)]
+    return letters.tobytes()
 
 
 def blocks_by_group(reference: Reference) -> Blocks:

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
 from ..compiler import object_cache
-from ..index.disk import part_span
-from ..index.reference import PackedLetters
+from ..index.reference import letters_between
 from ..input.tables import Pair, read_pairs
 from ..machines.pipeline import run_ordered
 from ..output import lines
@@ -40,8 +40,7 @@ class ProductsJob(Job):
         options, output = self.mapping.on(context.resources.threads), self.output
         mapper = choose_mapper(fm_index, options, context.resources.place, context.progress)
         reference = fm_index.reference
-        starts = [part_span(fm_index.meta, number)[0] for number in range(len(fm_index.parts))]
-        letters = PackedLetters(fm_index, starts)
+        letters = partial(letters_between, fm_index)
 
         def work(emit: Callable[..., Any], some: Sequence[Pair]) -> list[int]:
             totals = []

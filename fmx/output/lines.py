@@ -1,6 +1,6 @@
 """Formats maximal matches, alignments of pairs, and PCR products."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,6 @@ from . import put
 from .records import REVERSE, Buffers, Record, alone, put_head, put_record, widest
 
 if TYPE_CHECKING:
-    from ..index.reference import PackedLetters
     from ..input.reads import ReadBatch
     from ..input.tables import Pair
     from ..search.products import Products
@@ -151,18 +150,18 @@ def absent(pair: "Pair") -> bytes:
 
 
 def lines_of(
-    kind: str, pair: "Pair", products: "Products", names: Sequence[str], letters: "PackedLetters"
+    kind: str, pair: "Pair", products: "Products", names: Sequence[str], letters: Callable[..., bytes]
 ) -> bytes:
     """Return the lines of the products of a pair; FASTA has the strand that the forward primer is on.
 
-    ``names``: of contigs; ``letters``: of the reference.
+    ``names``: of contigs; ``letters(contig, start, end)``: of the reference.
     """
     columns = products.contig, products.start, products.end, products.minus, *products.mismatches
     lines: list[str] = []
     for i, start, end, minus, *off in zip(*(column.tolist() for column in columns), strict=True):
         contig, strand, size = names[i], "-" if minus else "+", end - start
         if kind == "fasta":
-            bases = letters.between(i, start, end)
+            bases = letters(i, start, end)
             bases = bases[::-1].translate(_COMPLEMENT) if minus else bases
             place = f"{contig}:{start + 1}-{end}({strand})"
             lines += [f">{pair.name} {place} size={size} mismatches={off[0]},{off[1]}", bases.decode()]
