@@ -15,7 +15,7 @@ import shutil
 import stat
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from importlib.util import MAGIC_NUMBER, find_spec
 from pathlib import Path
 from typing import Any
@@ -153,14 +153,17 @@ def load(name: str, target: str = "") -> Code | None:
 
 
 def load_or_make(name: str, make: Callable[[], Code], target: str = "") -> Code:
-    """Return the code of a name, kept or made; "" is the name of what is not kept."""
-    code = load(name, target) if name else None
+    """Return the code of a name, kept or made, by one process alone; "" is the name of what is not kept."""
+    code, where = load(name, target) if name else None, folder(target)
     if code is None:
         start = time.monotonic()
-        _report_compiling()
-        code = make()
-        if name:
-            write(name, f"{code.symbol} {code.result}\n".encode() + code.body, target)
+        with private.locked(where, _file(name)) if name and where else nullcontext():
+            code = load(name, target) if name else None
+            if code is None:
+                _report_compiling()
+                code = make()
+                if name:
+                    write(name, f"{code.symbol} {code.result}\n".encode() + code.body, target)
         _seconds[0] += time.monotonic() - start
     return code
 

@@ -5,14 +5,16 @@ belongs to us and is closed to everybody else (0700).  It is opened first and th
 named relative to the open folder, so it does not matter who can move or replace it.
 """
 
+import fcntl
 import os
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 _DAY = 86400  # seconds
+_PAUSE, _MOST_PAUSES = 0.05, 1200  # seconds between tries to lock, and their number
 
 
 def base() -> Path | None:
@@ -69,5 +71,31 @@ def write(folder: Path, name: str, data: bytes) -> None:
                 file.write(data)
             os.replace(draft, name, src_dir_fd=at, dst_dir_fd=at)
         finally:
-            with suppress(FileNotFoundError):
-                os.unlink(draft, dir_fd=at)
+            _remove(draft, at)
+
+
+def _remove(name: str, at: int) -> None:
+    with suppress(OSError):
+        os.unlink(name, dir_fd=at)
+
+
+@contextmanager
+def locked(folder: Path, name: str) -> Iterator[None]:
+    """Hold the lock of a name in a folder; no lock where locks do not work, or after a minute.
+
+    The lock is a file, removed afterwards; the system releases the lock of a process that ends, but not that
+    of one that is stopped.
+    """
+    with ExitStack() as stack:
+        with suppress(OSError):
+            at = stack.enter_context(_opened(folder, make=True))
+            file = os.open(f"{name}.lock", os.O_RDWR | os.O_CREAT, 0o600, dir_fd=at)
+            stack.callback(os.close, file)
+            stack.callback(_remove, f"{name}.lock", at)
+            for _ in range(_MOST_PAUSES):
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    time.sleep(_PAUSE)
+        yield

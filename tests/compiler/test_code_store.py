@@ -1,5 +1,6 @@
 """Machine code on disk: only ours is loaded, whole and of the right function, and none is needed."""
 
+import errno
 import importlib
 import os
 import pwd
@@ -7,6 +8,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import threading
 import time
 from types import SimpleNamespace
 
@@ -277,6 +279,56 @@ def test_other_versions_of_numba_and_numpy_are_refused(of_numba, of_numpy, monke
     monkeypatch.setattr(np, "__version__", of_numpy)
     with pytest.raises(FmxError, match="numba or NumPy is not supported: install one that fmx requires"):
         importlib.reload(numba_cpu)
+
+
+# Two processes that start with one empty folder
+
+
+@pytest.fixture
+def waits(monkeypatch):
+    """An event: a process waits for a lock."""
+    event, sleep = threading.Event(), time.sleep
+    monkeypatch.setattr(private.time, "sleep", lambda seconds: event.set() or sleep(0.001))
+    return event
+
+
+def test_what_another_process_compiles_is_waited_for(store, waits):
+    def make():
+        raise AssertionError("compiled twice")
+
+    found: list = []
+    thread = threading.Thread(target=lambda: found.append(object_cache.load_or_make("fmx.f i8", make)))
+    with private.locked(store, object_cache._file("fmx.f i8")):
+        thread.start()
+        assert waits.wait()
+        assert object_cache.load_or_make("fmx.f f8", lambda: CODE) == CODE  # another function does not wait
+        object_cache.write("fmx.f i8", object_cache.read("fmx.f f8"))
+    thread.join()
+    assert found == [CODE]
+    assert all(path.suffix == ".o" for path in store.iterdir())
+
+
+@pytest.mark.parametrize("error", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EIO])
+def test_where_locks_do_not_work_all_is_compiled(store, monkeypatch, error):
+    def refuse(*_):
+        raise OSError(error, os.strerror(error))
+
+    monkeypatch.setattr(private.fcntl, "flock", refuse)
+    assert object_cache.load_or_make("fmx.f i8", lambda: CODE) == CODE
+    assert object_cache.load("fmx.f i8") == CODE
+
+
+def test_a_stopped_process_is_not_waited_for_long(store, monkeypatch):
+    with private.locked(store, object_cache._file("fmx.f i8")):
+        monkeypatch.setattr(private, "_PAUSE", 0)
+        assert object_cache.load_or_make("fmx.f i8", lambda: CODE) == CODE
+
+
+def test_an_error_while_compiling_releases_the_lock(store):
+    lock = private.locked(store, object_cache._file("fmx.f i8"))
+    with pytest.raises(OSError, match="of the compiler"), lock:
+        raise OSError("of the compiler")
+    assert list(store.iterdir()) == []
 
 
 # Whole commands
