@@ -7,12 +7,11 @@ import pickle
 import re
 
 import cases
-import pysam
 import pytest
 import workflow
 from cluster import nearby
 from cluster.nearby import CONTIGS, body_of, reads
-from output_of import bgzf
+from output_of import bgzf, records_in
 from pyarrow import parquet
 from texts import random_letters
 
@@ -160,8 +159,7 @@ def content(path) -> object:
             facts.pop(name, None)
         return facts
     if path.suffix == ".cram":
-        with pysam.AlignmentFile(path) as file:
-            return [record.to_string() for record in file.fetch(until_eof=True)]
+        return records_in(path)
     if path.suffix in (".bai", ".crai", ".html"):
         return bool(path.read_bytes())  # of offsets, which the @PG line moves, and of times
     if path.suffix == ".gz":
@@ -173,8 +171,7 @@ def records_of(path) -> list:
     """The records of a file, opened by its content, as a file of its own; of FASTA, the lines."""
     begin = path.read_bytes()[:4]
     if begin in (b"@HD\t", b"BAM\1", b"CRAM") or begin[:2] == b"\x1f\x8b":
-        with pysam.AlignmentFile(path, check_sq=False) as file:
-            return [record.to_string().split("\t")[:11] for record in file.fetch(until_eof=True)]
+        return [record[:11] for record in records_in(path)]
     if begin == b"PAR1":
         return [str(row) for row in parquet.read_table(io.BytesIO(path.read_bytes())).to_pylist()]
     lines = path.read_text().splitlines()

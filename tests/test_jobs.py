@@ -9,9 +9,9 @@ import runpy
 import subprocess
 from itertools import islice
 
-import pysam
 import pytest
 from conftest import ROOT
+from output_of import records_in
 from test_docs import code_of, sections
 from test_without_gpu_packages import fill, write_command
 
@@ -179,9 +179,7 @@ def test_the_commands_of_pipelines_one_after_the_other(run, peer, tmp_path):
     folder = fill(tmp_path)
 
     def records(name, region=None) -> list:
-        with pysam.AlignmentFile(folder / name, check_sq=False) as file:
-            found = file.fetch(region=region) if region else file.fetch(until_eof=True)
-            return [record.to_string() for record in found]
+        return ["\t".join(record) for record in records_in(folder / name, region)]
 
     for line in code_of((DOCS / "pipelines.md").read_text()):
         assert "error" not in run(line, folder).stderr, line

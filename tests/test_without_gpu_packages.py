@@ -31,18 +31,6 @@ if "FMX_TEST_PACKAGES" in os.environ:
     sys.meta_path.insert(0, Blocker())
 """
 README = re.findall(r"^    (fmx .*)$", (ROOT / "README.md").read_text(), re.MULTILINE)
-EVERY_HELP = """
-import sys, click
-from fmx.cli import main as cli
-def walk(command, words):
-    assert cli.run([*words, "--help"]) == 0, words
-    if isinstance(command, click.Group):
-        for name in command.list_commands(None):
-            walk(command.get_command(None, name), [*words, name])
-walk(cli.fmx, [])
-slow = {"numba.cuda", "numba_cuda", "matplotlib"} & set(sys.modules)
-assert not slow, slow
-"""
 
 
 def fill(folder):
@@ -116,14 +104,6 @@ def test_the_readme_works(line, packages, work):
     done = shell(work, packages, line)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
-
-
-@by_package
-def test_every_help_is_there(packages, work):
-    (work / "every_help.py").write_text(EVERY_HELP)
-    done = shell(work, packages, f"{sys.executable} every_help.py")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.count("Usage:") > 9
 
 
 @pytest.mark.parametrize("fork", ["missing", nightly("broken")], indirect=True)

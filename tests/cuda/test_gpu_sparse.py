@@ -81,19 +81,11 @@ def test_the_bytes_of_the_cpu(name, sampled, both):
         sequences = sequences[:: len(sequences) // 30 + 1]
     index = in_memory(contigs, k, w)
     assert both(index, sequences).hits == n_naive(contigs, sequences)
+    for policy in sorted(POLICIES)[len(name) % 4 :: 4] if SIMULATED else POLICIES:
+        both(index, sequences, POLICIES[policy], kind="tsv")
     if not SIMULATED:
         for strands, which in ((FORWARD, naive.FORWARD), (REVERSE, naive.REVERSE)):
             assert both(index, sequences, strands=strands).hits == n_naive(contigs, sequences, (which,))
-
-
-@pytest.mark.parametrize("policy", POLICIES)
-def test_hits_are_chosen_and_counted_as_on_the_cpu(policy, both):
-    unit = random_letters(90, "u")
-    contigs = numbered([unit * 3, "GG" + unit[:50], "ACG" * 20, "A" * 75])
-    sequences = long_enough(reads_of(contigs), 10)[:: 5 if SIMULATED else 1]
-    for kind in ("sam", "tsv"):
-        summary = both(in_memory(contigs, 7, 4), sequences, POLICIES[policy], kind=kind)
-        assert 0 < summary.unique <= summary.mapped < summary.reads
 
 
 def test_any_reads_of_any_reference(both):

@@ -3,12 +3,11 @@
 import json
 
 import cases
-import pysam
 import pytest
 import workflow
 from conftest import LAYOUTS
 from cover import nightly
-from output_of import without_program
+from output_of import records_in, without_program
 from several import SEVERAL, far_apart, part_size_of
 from texts import TEXTS, numbered, random_letters, reads_of
 
@@ -56,8 +55,7 @@ def outputs(path, reads, command, folder, *options) -> dict:
     arguments = ["-q", "-x", path, "-m", 40, "--counts", folder / "counts", "-o", folder / "x.bam", *options]
     assert command("search", *arguments, reads).code == 0
     found["counts"] = (folder / "counts").read_bytes()
-    with pysam.AlignmentFile(folder / "x.bam", check_sq=False) as file:
-        found["bam"] = [record.to_string() for record in file.fetch(until_eof=True)]
+    found["bam"] = records_in(folder / "x.bam")
     return found
 
 

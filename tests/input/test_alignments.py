@@ -13,7 +13,7 @@ import naive
 import pysam
 import pytest
 from cover import nightly
-from output_of import bgzf
+from output_of import bgzf, records_in
 from texts import numbered, random_letters
 
 UNIT = random_letters(300, "alignments")
@@ -67,8 +67,7 @@ def test_reads_are_mapped_with_their_groups(name, make, index_of, command):
     lines = [line for line in found.out.decode().splitlines() if line.startswith("@RG")]
     assert lines == [f"@RG\tID:{group}\tSM:s" for group in GROUPS[1:]]
     assert command("search", "-q", "-a", "-x", index, name, "-o", "out.bam").code == 0
-    with pysam.AlignmentFile("out.bam") as file:
-        assert [record.to_string().split("\t") for record in file.fetch(until_eof=True)] == found.records
+    assert records_in("out.bam") == found.records
 
 
 def test_records_of_another_mapper_are_reads_again(make, index_of, command):

@@ -3,6 +3,7 @@
 import pysam
 import pytest
 from naive import reverse_complement
+from output_of import records_in
 from texts import numbered, random_letters
 
 GENOME = numbered([random_letters(600, "comments")] * 2)
@@ -46,11 +47,6 @@ def with_tags(records, first=(0, 0)):
     return [[*record, *copied(int(record[0][1:]) + first[mate(record)])] for record in records]
 
 
-def lines(path):
-    with pysam.AlignmentFile(path, check_sq=False) as file:
-        return [record.to_string().split("\t") for record in file.fetch(until_eof=True)]
-
-
 @pytest.mark.parametrize(
     "more", [["-a"], ["--mismatches", "1", "-k", "2", "--trim5", "3"], ["--tags", "none"], ["-t", "3"]]
 )
@@ -60,10 +56,10 @@ def test_tags_follow_those_of_the_record(more, search):
     assert search("r.fq", "-C", *more).records == expected
     for name in ("u.bam", "u.cram"):
         assert search("r.fq", "-C", *more, "-o", name).code == 0
-        assert lines(name) == expected
+        assert records_in(name) == expected
     for name in ("s.bam", "s.cram"):
         assert search("r.fq", "-C", *more, "-o", name, "--sort").code == 0
-        assert sorted(lines(name)) == sorted(expected)
+        assert sorted(records_in(name)) == sorted(expected)
 
 
 @pytest.mark.parametrize(("end", "blank"), [("\r\n", " "), ("\n", "\t"), ("\n", " \t ")])
@@ -92,7 +88,7 @@ def test_each_mate_has_its_own(kind, search, folder):
     expected = with_tags(search(*pairs).records, (0, 2))
     for how in (pairs, ["both.fq", "--interleaved", "-k", "3"]):
         assert search(*how, "-C", "--format", kind, "-o", "out").code == 0
-        found = lines("out")
+        found = records_in("out")
         for record in [*found, *expected]:
             record[8] = "0"  # TLEN, of which CRAM loses some
         assert found == expected
@@ -118,7 +114,7 @@ def test_bam_keeps_its_tags_except_those_of_its_alignment(more, search, folder):
 def test_any_tag_is_copied(tag, search, folder):
     (folder / "any.fq").write_bytes(fastq() + f"@any {tag}\nACGT\n+\nIIII\n".encode())
     assert search("-C", "any.fq", "-o", "any.bam").code == 0
-    assert search("-C", "any.fq").records[-1][-1] == lines("any.bam")[-1][-1] == tag
+    assert search("-C", "any.fq").records[-1][-1] == records_in("any.bam")[-1][-1] == tag
 
 
 @pytest.mark.parametrize("comment", [

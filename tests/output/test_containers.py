@@ -9,6 +9,7 @@ import cases
 import naive
 import pysam
 import pytest
+from output_of import records_in
 from texts import numbered, random_letters
 
 from fmx.errors import OutputError
@@ -34,15 +35,8 @@ def search(folder, index_of, command):
     return search
 
 
-def lines(path, *region) -> list:
-    with pysam.AlignmentFile(path, check_sq=False) as file:
-        found = file.fetch(*region) if region else file.fetch(until_eof=True)
-        return [record.to_string() for record in found]
-
-
-def place(line):
+def place(columns):
     """What a sorted file is sorted by: contigs are named in their order, * comes last, - after +."""
-    columns = line.split("\t")
     return columns[2] == "*", columns[2], int(columns[3]), int(columns[1]) & 16
 
 
@@ -53,19 +47,19 @@ def names(folder) -> list:
 @pytest.mark.parametrize(("name", "index"), [("s.bam", "bai"), ("s.cram", "crai")])
 def test_sorted_with_its_index(name, index, search, folder):
     (folder / f"{name}.csi").write_bytes(b"of a file that stood there")
-    expected = sorted(("\t".join(record) for record in search("-o", "-").records), key=place)
+    expected = sorted(search("-o", "-").records, key=place)
     for threads in (1, 3):
         result = search("-o", name, "--sort", "-t", threads)
         assert (result.code, result.err) == (0, "")
-        found = lines(name)
+        found = records_in(name)
         assert found == expected  # of one place in the order of SAM
         assert names(folder) == [name, f"{name}.{index}"]
     with pysam.AlignmentFile(name) as file:
         assert file.header["HD"]["SO"] == "coordinate"
         assert [line["ID"] for line in file.header["PG"]] == ["fmx"]
-    there = [line for line in expected if line.split("\t")[2] == GENOME[1][0]]
+    there = [record for record in expected if record[2] == GENOME[1][0]]
     assert len(there) > 3
-    assert lines(name, GENOME[1][0]) == there
+    assert records_in(name, GENOME[1][0]) == there
     assert search("-o", name).code == 0  # without an index of the file that was there
     assert names(folder) == [name]
 
@@ -73,7 +67,7 @@ def test_sorted_with_its_index(name, index, search, folder):
 def test_a_sorted_file_goes_to_a_pipe(search, folder):
     result = search("-o", "-", "--sort", "--format", "bam")
     (folder / "piped").write_bytes(result.out)
-    assert (result.code, result.err, len(lines("piped"))) == (0, "", len(search("-o", "-").records))
+    assert (result.code, result.err, len(records_in("piped"))) == (0, "", len(search("-o", "-").records))
 
 
 def test_long_contigs_get_the_index_that_holds_them(search, folder):
@@ -84,7 +78,7 @@ def test_long_contigs_get_the_index_that_holds_them(search, folder):
     with cases.opened_output("s.bam", kinds[1]) as file:
         file.write(search("-o", "-", "--format", "bam").out)
     assert names(folder) == ["s.bam", "s.bam.csi"]
-    assert len(lines("s.bam", GENOME[0][0])) > 40
+    assert len(records_in("s.bam", GENOME[0][0])) > 40
 
 
 def test_a_run_that_fails_leaves_what_was_there(search, folder):

@@ -5,10 +5,10 @@ from itertools import islice
 
 import cases
 import naive
-import pysam
 import pytest
 import validate
 from conftest import LAYOUTS
+from output_of import records_in
 from texts import TEXTS, numbered, random_letters, reads_of
 
 from fmx.index import fm_index
@@ -204,8 +204,7 @@ def test_records_tell_strata_and_mismatches(reads, index_of, command, tmp_path):
     assert 0 < len(best) < len(every.records)
     result = command("search", "-q", "-x", index, reads, "-a", "--mismatches", 2, "-o", tmp_path / "x.bam")
     assert result.code == 0
-    with pysam.AlignmentFile(tmp_path / "x.bam", check_sq=False) as file:
-        assert [record.to_string().split("\t") for record in file] == every.records
+    assert records_in(tmp_path / "x.bam") == every.records
 
 
 @pytest.mark.parametrize("policy", [["-k", 1], ["-k", 2], ["-k", 3, "--seed", 8], ["-a"]])
@@ -269,8 +268,7 @@ def test_reads_with_any_letter_are_written_as_the_strand_asks(index_of, command,
         assert record[9:11] == [letters, quality[::-1] if is_reverse else quality]
     assert n_reverse > 50
     assert command(*how, "-o", tmp_path / "x.bam").code == 0
-    with pysam.AlignmentFile(tmp_path / "x.bam", check_sq=False) as file:
-        assert [record.to_string().split("\t") for record in file] == records
+    assert records_in(tmp_path / "x.bam") == records
 
 
 def test_hits_are_limited_and_drawn_by_strata(reads, index_of, command, tmp_path):
