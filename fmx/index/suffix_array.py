@@ -5,7 +5,7 @@ On all cores, suffixes are distributed to buckets that fit a cache, and threads 
     scan    the text from its end; a suffix is added, as an item, to the bucket of its first c symbols:
             0 | the next 13 symbols, 2 bits each | symbols before a separator, 31 if more | position, 32 bits
     sort    the items of a bucket by radix.  Suffixes with equal items get new items, from their next 10
-            symbols (3 bits each, input/dna.py), or are sorted by insertion, by their next 21 symbols
+            symbols (3 bits each), or are sorted by insertion, by their next 21 symbols
     ties    suffixes that share LIMIT symbols: in rounds that double h, by the rank of the suffix h further on
 
 A separator or the end of the text is padded with A, the smallest symbol; the number of symbols before it
@@ -31,11 +31,9 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from ..compiler.functions import by_type, compiled, inlined
-from ..compiler.primitives import at
+from ..compiler.primitives import at, quotient
 from ..compiler.sorting import N_DIGITS, sort, sort_digits, sort_few
 from ..errors import DeviceError
-from ..input import dna
-from ..input.dna import PER_KEY, key_at
 from ..machines.gpu import memory_beside
 from ..machines.jobs import Array, Backend, Cores, choose, do, run_all, runs, spans, start
 from ..machines.progress import Progress
@@ -63,6 +61,46 @@ def make_suffix_array(
     sa = sort_suffixes(text, backend.n_threads, done=done)
     return suffix_array(text, n_threads=backend.n_threads) if sa is None else sa
 
+
+# A text with 3 bits per symbol, so that words compare like its suffixes: end 0, separator 1, A C G T 2 to 5.
+#
+#     word w   bit 63: 0 | symbol 21 w: bits 62 to 60 | ... | symbol 21 w + 20: bits 2 to 0
+#
+# The text is padded with ends: a suffix that ends sorts before those that continue.
+
+PER_KEY = 21  # symbols per word, and of the longest key
+
+
+@do.of("text words")
+def PackKeys(job, stretch, start, stop):
+    """Pack ``text`` uint8[n] (separator 0, A C G T 1 to 4) into ``words`` uint64."""
+    for w in range(start, stop):
+        word, first = np.uint64(0), PER_KEY * w
+        for i in range(first, first + PER_KEY):
+            symbol = np.uint64(at(job.text, i)) + np.uint64(1) if i < job.text.size else np.uint64(0)
+            word = (word << np.uint64(3)) | symbol
+        job.words[w] = word
+
+
+def pack_keys(backend: Backend, text: Array) -> Array:
+    """Return the words of a text on the backend, and a spare word for ``key_at``."""
+    words = backend.empty(-(-text.size // PER_KEY) + 2, np.uint64)
+    backend.run(PackKeys(text, words), words.size)
+    return words
+
+
+@inlined
+def key_at(words, i, k):
+    """Return the k symbols (1 to 21) from position i (0 <= i <= n) as a uint64, the first one highest."""
+    word = quotient(i, PER_KEY)
+    shift = np.uint64(3 * (i - PER_KEY * word))
+    high = at(words, word) << shift
+    low = at(words, word + 1) >> (np.uint64(63) - shift)
+    both = (high | low) & np.uint64(0x7FFFFFFFFFFFFFFF)
+    return both >> np.uint64(63 - 3 * k)
+
+
+# Buckets on CPU cores.
 
 _BUCKET = 1 << 16  # suffixes per bucket: fewer on average, so that they and a copy fit a core's cache
 _SCANS = 2
@@ -134,7 +172,7 @@ def _sort_in_buckets(
         groups = np.empty((largest // 2 + 1, 3), np.uint32)
         free.put(SortBuffers(np.empty(largest, np.int64), np.empty(N_DIGITS, np.int64), groups))
     firsts = starts[:-1] + np.cumsum(counts, axis=0) - counts
-    result, ties = Sorted(dna.pack_keys(Cores(n_threads), text), np.empty(n, np.uint32), starts, c), []
+    result, ties = Sorted(pack_keys(Cores(n_threads), text), np.empty(n, np.uint32), starts, c), []
     n_sorted = 0
 
     def sort_part(first: int, last: int) -> Any:
@@ -232,7 +270,7 @@ _OF_ITEM = -1
 
 
 class Sorted(NamedTuple):
-    """``words`` of the text (input/dna.py) to ``sa`` uint32[n]; buckets of the first c symbols.
+    """``words`` of the text to ``sa`` uint32[n]; buckets of the first c symbols.
 
     ``starts`` int64[4^c + 1]: their first rows.
     """
@@ -504,7 +542,7 @@ def sort_by_radix(backend: Backend, text: Array, memory: int, progress: Progress
     n = text.size
     n_passes = plan_passes(n, memory)
     limit = min(n, int(memory - _SYMBOL_BYTES * n) // _SUFFIX_BYTES)
-    words = dna.pack_keys(backend, text)
+    words = pack_keys(backend, text)
     sa, rank = (backend.empty(n, np.uint32) for _ in range(2))
     keys, spare_keys = (backend.empty(limit, np.uint64) for _ in range(2))
     positions, spare_positions = (backend.empty(limit, np.uint32) for _ in range(2))

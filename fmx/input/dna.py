@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..compiler.functions import compiled, inlined
-from ..compiler.primitives import at, load_two_bits, quotient, swap_bytes
+from ..compiler.primitives import at, load_two_bits, swap_bytes
 from ..machines.jobs import ONE_CORE, do, run_all, spans
 
 if TYPE_CHECKING:
-    from ..machines.jobs import Array, Backend
+    from ..machines.jobs import Backend
 
 OTHER = 4  # a letter that matches nothing: N, IUPAC codes, '.'
 INVALID = 255  # a byte that cannot be in a sequence
@@ -155,41 +155,3 @@ def PackText(job, stretch, start, stop):
             symbol = np.uint64(max(np.int64(at(job.text, i)), 1) - 1)
             word |= symbol << np.uint64(62 - 2 * (i & 31))
         job.words[w] = word
-
-
-# A text with 3 bits per symbol, so that words compare like its suffixes: end 0, separator 1, A C G T 2 to 5.
-#
-#     word w   bit 63: 0 | symbol 21 w: bits 62 to 60 | ... | symbol 21 w + 20: bits 2 to 0
-#
-# The text is padded with ends: a suffix that ends sorts before those that continue.
-
-PER_KEY = 21  # symbols per word, and of the longest key
-
-
-@do.of("text words")
-def PackKeys(job, stretch, start, stop):
-    """Pack ``text`` uint8[n] (separator 0, A C G T 1 to 4) into ``words`` uint64."""
-    for w in range(start, stop):
-        word, first = np.uint64(0), PER_KEY * w
-        for i in range(first, first + PER_KEY):
-            symbol = np.uint64(at(job.text, i)) + np.uint64(1) if i < job.text.size else np.uint64(0)
-            word = (word << np.uint64(3)) | symbol
-        job.words[w] = word
-
-
-def pack_keys(backend: "Backend", text: "Array") -> "Array":
-    """Return the words of a text on the backend, and a spare word for ``key_at``."""
-    words = backend.empty(-(-text.size // PER_KEY) + 2, np.uint64)
-    backend.run(PackKeys(text, words), words.size)
-    return words
-
-
-@inlined
-def key_at(words, i, k):
-    """Return the k symbols (1 to 21) from position i (0 <= i <= n) as a uint64, the first one highest."""
-    word = quotient(i, PER_KEY)
-    shift = np.uint64(3 * (i - PER_KEY * word))
-    high = at(words, word) << shift
-    low = at(words, word + 1) >> (np.uint64(63) - shift)
-    both = (high | low) & np.uint64(0x7FFFFFFFFFFFFFFF)
-    return both >> np.uint64(63 - 3 * k)

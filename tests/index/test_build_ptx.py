@@ -24,7 +24,7 @@ CHOICES = (
 )
 LAYOUTS = {layouts.REGISTRY[name.family].types[name.k, name.d]: name for name in cases.all_layouts()}
 JOBS = (
-    dna.PackKeys(BYTES, WORDS),
+    suffix_array.PackKeys(BYTES, WORDS),
     suffix_array.FirstKeys(WORDS, ROWS, WORDS),
     suffix_array.RankKeys(ROWS, ROWS, ROWS, ZERO, ZERO, ROWS, WORDS),
     suffix_array.PlaceSorted(WORDS, ROWS, ZERO, ROWS, ROWS, ROWS),

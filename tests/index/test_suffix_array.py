@@ -11,9 +11,8 @@ from texts import TEXTS
 
 from fmx.errors import DeviceError
 from fmx.index import fasta, layouts, positions, suffix_array
-from fmx.index.suffix_array import LIMIT, make_suffix_array, sort_by_radix
+from fmx.index.suffix_array import LIMIT, PER_KEY, make_suffix_array, sort_by_radix
 from fmx.input import dna
-from fmx.input.dna import PER_KEY
 from fmx.machines.jobs import Cores
 
 MANY = 8  # threads by which any share of the rows may be tied
