@@ -28,6 +28,7 @@ def run_job(
     refuse((shard and (scheduler or file), what))
     refuse((scheduler and file, "give only one of --scheduler and --scheduler-file"))
     inputs = dict.fromkeys(job.inputs, check) | dict.fromkeys(filter(None, tables))
+    check_clashes(inputs, job.output.places.items(), job.index_paths)
     for path, of_input in inputs.items():
         look_at(path, of_input)
     progress, cache = Progress(args.quiet, warns=True), Cache()
@@ -65,33 +66,26 @@ def check_clashes(
     ``outputs``: (option, path).  Files are compared, not their names; devices and pipes may repeat.
     """
     files = {_identity(path, 0): f"the input {path}" for path in inputs}
-    searched = {_identity(path, 0): path for path in folders}
     for option, path in outputs:
-        identity = path and (_identity(path, 1) or ((STANDARD,) if path == STANDARD else None))
+        identity = path and (_identity(path, 1) or (STANDARD if path == STANDARD else None))
         if not path or not identity:
             continue
         if identity in files:
             raise click.UsageError(
                 f"{option} {path} is the same file as {files[identity]}; choose another name"
             )
-        real = Path(os.path.realpath(path))
-        parents = [] if path == STANDARD else [real, *real.parents]
-        for folder in {_identity(parent, 1) for parent in parents} & searched.keys() - {None}:
-            what = f"lies in {searched[folder]}, which is read; choose a path outside it"
-            raise click.UsageError(f"{option} {path} {what}")
+        for folder in folders:
+            if path != STANDARD and Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
+                what = f"lies in {folder}, which is read; choose a path outside it"
+                raise click.UsageError(f"{option} {path} {what}")
         files[identity] = f"{option} {path}"
 
 
-def _identity(path: str | Path, descriptor: int) -> tuple | None:
-    """What identifies a file, whether or not it exists yet; None for devices, pipes and unknown paths."""
+def _identity(path: str, descriptor: int) -> object:
+    """What identifies a file, whether or not it exists yet; None for devices and pipes."""
     try:
-        status = os.fstat(descriptor) if str(path) == STANDARD else os.stat(path)
-    except FileNotFoundError:
-        folder, name = os.path.split(os.path.realpath(path))
-        parent = _identity(folder, descriptor)
-        return parent and (*parent, os.fsencode(name))
+        status = os.fstat(descriptor) if path == STANDARD else os.stat(path)
     except OSError:
-        return None
-    if stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode):
-        return status.st_dev, status.st_ino
-    return None
+        return os.path.realpath(path)
+    is_place = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
+    return (status.st_dev, status.st_ino) if is_place else None

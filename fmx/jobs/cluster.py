@@ -42,7 +42,7 @@ def on_cluster(
     ``address``, ``file``: as for Cluster; ``place``: the folder of the shards.
     """
     run, n = identity(job), job.n_parts(Context(resources, progress, Cache()))
-    worker_job, n_before = absolute(job), 0
+    worker_job, before = absolute(job), set[int]()
     new: list[Manifest] = []  # finished by this run
 
     def finished() -> set[int]:
@@ -53,7 +53,7 @@ def on_cluster(
         return f", {progress.wall.rate(n_new, unit)}" if n_new else ""
 
     def message() -> str:
-        return f"{n_before + len(new)} of {n_of(n, 'shard')}{rate()}"
+        return f"{len(before) + len(new)} of {n_of(n, 'shard')}{rate()}"
 
     def manifests() -> Iterator[Manifest]:
         work = partial(on_behalf_of, command_line(), do_shard, worker_job, resources, run, str(folder))
@@ -68,9 +68,8 @@ def on_cluster(
         with _locked_folder(place) as (place, folder):
             progress.say(f"{n_of(n, 'shard')} on the cluster at {cluster.name} ({n_of(n_threads, 'thread')})")
             if before := finished():
-                n_before = len(before)
-                progress.say(f"an earlier run has finished {n_before:,} of them, in {place}")
-            progress.follow(lambda: len(new) / max(1, n - n_before))
+                progress.say(f"an earlier run has finished {len(before):,} of them, in {place}")
+            progress.follow(lambda: len(new) / max(1, n - len(before)))
             progress.wall.turn_to("cluster")
             try:
                 with progress.kept_up(message):

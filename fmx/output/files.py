@@ -213,12 +213,6 @@ class ReadsOutput:
                 files[each] = file
         return files
 
-    @property
-    def forms(self) -> dict[str, str | None]:
-        """How the reads of each option are stored."""
-        paths = {"--al": self.mapped, "--un": self.unmapped}
-        return {option: path and ("gzip" if is_gzip(path) else "plain") for option, path in paths.items()}
-
 
 def check_number(n: int) -> None:
     """Let this process have n files of reads open, for several shards.  Raises OutputError if it cannot."""

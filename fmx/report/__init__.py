@@ -88,8 +88,9 @@ class JobOutput:
 
     def additional(self) -> dict:
         """Return what each shard stores besides its part of the main output, as {option: form}."""
-        others = {**dict.fromkeys(self.tables, True), "--report": bool(self.report)}
-        return others | (self.reads.forms if self.reads else {})
+        reads = {file.option.split()[0]: file.is_gzip for file in self.reads_files.values()}
+        forms = {option: "gzip" if is_gzip else "plain" for option, is_gzip in reads.items()}
+        return {**dict.fromkeys(self.tables, True), "--report": bool(self.report), **forms}
 
 
 def with_rates(facts: dict[str, Any]) -> dict:
