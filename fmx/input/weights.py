@@ -13,6 +13,7 @@ from .reads import ReadBatch
 MOST = 9 * 10**12  # largest sum of weights: tables count millionths in 64 bits
 _DIGITS = 13  # of MOST
 _SIZE = np.frombuffer(b";size=", np.uint8)
+_SEPARATORS = tuple(b"_-=#|")  # before a number that may be one of copies
 
 
 @inlined
@@ -29,6 +30,21 @@ def _number(data, begin, end):
             return np.int64(0)
         number = 10 * number + np.int64(data[i] - 48)
     return number
+
+
+@compiled
+def end_in_numbers(data, start, length):
+    """Return whether all names are numbers, or end in one after a character of _-=#|.
+
+    They begin at ``start`` int64[n] of ``data`` uint8 and have ``length`` int64[n] bytes.
+    """
+    for r in range(start.size):
+        i = end = start[r] + length[r]
+        while i > start[r] and _is_digit(data[i - 1]):
+            i -= 1
+        if i == end or (i > start[r] and data[i - 1] not in _SEPARATORS):
+            return False
+    return True
 
 
 @inlined

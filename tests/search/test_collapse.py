@@ -92,16 +92,20 @@ def as_given(line) -> str:
 
 
 @pytest.mark.parametrize(
-    ("names", "n"),
+    ("names", "n", "has_hint"),
     [
-        (["1-100", "2-74"], 174), (["a;size=100", "b;size=74;"], 174), (["t_0_x100", "u_1_x74"], 174),
-        (["trn_0_100", "trn_1_74"], 2), (["100", "74"], 2), (["a_1", "a_2", "a_3"], 3),
+        (["1-100", "2-74"], 174, False), (["a;size=100", "b;size=74;"], 174, False),
+        (["t_0_x100", "u_1_x74"], 174, False), (["trn_0_100", "trn_1_74"], 2, True),
+        (["x_Cd0_100", "y_Cd1_74"], 2, True), (["100", "74"], 2, True), (["r0", "r1"], 2, False),
+        (["x:1:100", "x:1:74"], 2, False), (["a_1", "a"], 2, False), (["a_1", "a_2", "a_3"], 3, False),
     ],
 )  # fmt: skip
-def test_collapsed_reads_of_other_programs(names, n, command, index_of, folder):
+def test_collapsed_reads_of_other_programs(names, n, has_hint, command, index_of, folder):
+    """Their numbers of copies are read, or a hint says how to write them."""
     (folder / "r.fa").write_bytes(cases.fasta(zip(names, ["ACAC", "CACA", "ACAC"], strict=False)))
     done = command("search", "-x", index_of(GENOME), "r.fa", "--collapse", "--counts", "c.tsv", "-o", "o.sam")
     assert f"{n} reads" in done.err
+    assert ("hint: all names end in a number and all sequences differ" in done.err) == has_hint
     assert sum(int(line.split("\t")[2]) for line in (folder / "c.tsv").read_text().splitlines()[1:]) == n
 
 
