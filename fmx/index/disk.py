@@ -8,7 +8,7 @@
 Each array has one xxh3 checksum per PIECE bytes of its data, and meta.json has one of itself.  Checksums
 detect damage; further checks detect what cannot be right, so that compiled code never reads outside an array,
 whoever wrote the index.  A seal records the arrays that need no second check: device, inode, size, mtime and
-ctime of each, and a digest for meta.json.  Only the kernel sets ctime, at every write.  Seals are stored with
+ctime of each, and a digest for meta.json.  The kernel sets ctime, at every write.  Seals are stored with
 the machine code, in a folder that only the user can write (compiler/object_cache.py), so nobody else can make
 one.  A seal of another version of fmx, which may check more, is not accepted: the digest covers the sources
 of this package.
@@ -34,7 +34,6 @@ from ..compiler import object_cache
 from ..errors import IndexFileError, UnsupportedError
 from ..input.dna import WORD
 from ..machines.jobs import Array, run_all
-from ..system import tells_changes
 from . import layouts, tables
 from .contracts import LARGE_LCP
 from .layouts import ArraySpec, LayoutName
@@ -477,15 +476,14 @@ def _array_file(path: str | os.PathLike, meta: dict, name: str) -> Iterator[Bina
 
 
 def read_array(path: str | os.PathLike, meta: dict, name: str) -> tuple:
-    """Return (an array of an index, mapped from disk; the state of its file, or None).
+    """Return (an array of an index, mapped from disk; the state of its file).
 
     Raises IndexFileError if it does not match meta.json.
     """
     entry = meta["arrays"][name]
     with _array_file(path, meta, name) as file:
         array = np.memmap(file, entry["dtype"], "r", file.tell(), tuple(entry["shape"]))
-        state = _state(file.fileno()) if tells_changes(file.fileno()) else None
-        return array.view(np.ndarray), state
+        return array.view(np.ndarray), _state(file.fileno())
 
 
 def read_checked(
@@ -499,8 +497,8 @@ def read_checked(
     mapped = {name: read_array(path, meta, name) for name in names}
     arrays = {name: array for name, (array, _) in mapped.items()}
     sealed = {} if verify else read_seal(path, meta)
-    states = {name: state for name, (_, state) in mapped.items() if state}
-    unknown = [name for name in names if name not in states or states[name] != sealed.get(name)]
+    states = {name: state for name, (_, state) in mapped.items()}
+    unknown = [name for name in names if states[name] != sealed.get(name)]
     if unknown:
         check_arrays(path, meta, {name: arrays[name] for name in unknown}, n_threads)
         keep_seal(path, meta, {**sealed, **states}, start)

@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from texts import random_letters
 
-from fmx import system
 from fmx.errors import IndexFileError
 from fmx.index import disk, fm_index
 
@@ -160,11 +159,3 @@ def test_many_may_open_and_seal_at_once(path, opened):
     assert all(future.result() for future in futures)
     opened(path), opened(path, method="backward")
     assert opened(path) == opened(path, method="backward") == set()
-
-
-def test_file_systems_are_told_apart(path):
-    with open(path / ARRAY) as file, open("/proc/self/stat") as other:
-        assert system.tells_changes(file.fileno())
-        assert not system.tells_changes(other.fileno())
-        with pytest.raises(OSError, match="Bad file descriptor"):
-            system.tells_changes(-1)
