@@ -192,8 +192,8 @@ def find(
     if output.kind == "parquet":
         from ..output.formats.parquet import ParquetTable  # needs pyarrow
 
-        container = ParquetTable(tuple(HEAD.decode().split()), of_lines=True)
-    head = HEAD if output.kind == "tsv" else b""
+        container = ParquetTable(tuple(HEAD.decode().split()))
+    head = b"" if output.kind == "bed" else HEAD
     with run.opened(output, head, container=container) as outputs:
         with progress.wall.spending("searching"):
             for first, rank, key, of_batch in batches(genome, library, options, start, stop):

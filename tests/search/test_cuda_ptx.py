@@ -213,7 +213,6 @@ FORMS = {
     "TSV": tsv.TsvHits(CONTIGS, BLOCKS, False),
     "PAF": paf.PafHits(CONTIGS, BLOCKS, NUMBERS),
     "BED": bed.Bed(CONTIGS, BLOCKS),
-    "columns": tsv.BinaryHits(CONTIGS, BLOCKS),
 }
 PACKED = inflate_gpu.Packed(BYTES, ROWS, *[NUMBERS] * 5)
 TOKENS = deflate_gpu.Tokens(ROWS, np.zeros(1, np.int32), ROWS, ROWS)
