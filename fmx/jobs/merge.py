@@ -14,7 +14,7 @@ import xxhash
 
 from ..errors import OutputError, n_of
 from ..machines.progress import Progress, RunCounts
-from ..output import PLAIN, ReadsPiece, of_fields
+from ..output import ReadsPiece, of_fields
 from ..output.files import ReadsOutput
 from ..output.run import Run
 from ..report import JobOutput, Report, added, joined_screens
@@ -152,13 +152,9 @@ def merge(
             sites = merge_sites([checked(shard) for shard in each()], merged, outputs.write)
         else:
             for shard in each():
-                if container.part == PLAIN:
-                    n_head, n_end = shard.around
-                    ends = n_head if shard.number > 1 else 0, n_end if shard.number < shard.count else 0
-                    pieces = bytes_of(folder, shard, OUTPUT, *ends)
-                else:
-                    pieces = container.part.pieces(checked(shard))
-                for piece in pieces:
+                n_head, n_end = shard.around
+                ends = n_head if shard.number > 1 else 0, n_end if shard.number < shard.count else 0
+                for piece in bytes_of(folder, shard, OUTPUT, *ends):
                     outputs.write(piece)
         tables = {}
         if "--counts" in output.tables:

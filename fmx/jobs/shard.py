@@ -80,7 +80,7 @@ def absolute(value: Any) -> Any:
 
 MANIFEST, OUTPUT, REPORT = "manifest.json", "output", "report.json"
 TABLES = {"--counts": "counts.tsv", "--screen": "screen.tsv", "--summary": "summary.tsv"}
-FORMAT = 6  # of manifests
+FORMAT = 7  # of manifests
 _LONGEST = 60  # characters of a value in a message
 
 
@@ -225,7 +225,7 @@ class ShardRun(Run):
         container: Container = PLAIN,
         n_threads: int = 1,
     ) -> Iterator[Output]:
-        """Open the files of the shard, the main one as ``container.part``."""
+        """Open the files of the shard; the ``container`` is that of the merged output."""
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             with DraftFolder(self._place) as draft:
@@ -235,7 +235,7 @@ class ShardRun(Run):
                     reads_files={str(draft.path / file.name): file for file in output.reads_files.values()},
                     reports=[str(draft.path / REPORT)] if output.report else [],
                 )
-                with super().opened(files, head, end, container.part, n_threads) as outputs:
+                with super().opened(files, head, end, n_threads=n_threads) as outputs:
                     try:
                         yield outputs
                     except InputError as error:

@@ -11,7 +11,7 @@ format need these functions in the file; each returns (writer, bytes before the 
 queries that are matched; ``names``, ``lengths``: those of queries and of targets.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from importlib import import_module
@@ -72,28 +72,17 @@ class ReadsPiece(NamedTuple):
 
 @dataclass(frozen=True)
 class Container:
-    """How the pieces of an output become a file; this one: one after another, unchanged.
+    """How the pieces of an output become a file; this one: one after another, unchanged, as in shards.
 
-    The same for one run and for merged shards, so these have the bytes of one run, whatever the format.  To
-    add one, write a frozen dataclass of JSON types, which shards store, and a function ``container(reference,
-    output)`` in the module of the format; tests/test_every_output.py tests all of them.
+    The same for one run and for merged shards, so these have the bytes of one run, whatever the format.  The
+    bytes of shards are cut anywhere, so what is opened must take parts of pieces.  To add one, write a frozen
+    dataclass of JSON types, which shards store, and a function ``container(reference, output)`` in the module
+    of the format; tests/test_every_output.py tests all of them.
     """
-
-    @property
-    def part(self) -> "Container":
-        """How a shard stores its pieces."""
-        return PLAIN
 
     def opened(self, file: "OutputFile", n_threads: int) -> AbstractContextManager[Any]:
         """Open what writes pieces to a file that was just opened.  Raises OutputError."""
         return nullcontext(file)
-
-    def pieces(self, path: str) -> Iterator[bytes]:
-        """Yield the pieces of a file, which need not be those that were written, but make the same file.
-
-        Not for PLAIN, as pieces may have any length.
-        """
-        raise NotImplementedError
 
 
 PLAIN = Container()

@@ -11,6 +11,7 @@ npz   the non-zero entries by rows, as scipy.sparse.load_npz reads it (``data``,
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -49,19 +50,19 @@ class Rows(NamedTuple):
 
     def packed(self) -> bytes:
         """Return the rows as bytes."""
-        head = np.array([self.size.size, self.indices.size], np.int64)
+        head = np.array([self.size.size, self.indices.size, len(self.names)], np.int64)
         return b"".join(x.tobytes() for x in (head, self.size, self.indices, self.data)) + self.names
 
-    @classmethod
-    def of(cls, piece: bytes) -> "Rows":
-        """Restore rows from ``packed``."""
-        n, n_entries = np.frombuffer(piece, np.int64, 2)
-        begins = np.cumsum([16, 8 * n, 4 * n_entries, 8 * n_entries])
-        size = np.frombuffer(piece, np.int64, n, begins[0])
-        indices = np.frombuffer(piece, np.int32, n_entries, begins[1])
-        return cls(
-            bytes(piece[begins[3] :]), size, indices, np.frombuffer(piece, np.int64, n_entries, begins[2])
-        )
+
+def rows_in(data: bytes) -> Iterator[Rows]:
+    """Yield Rows from their ``packed`` bytes, one after another."""
+    at = 0
+    while at < len(data):
+        n, n_entries, n_names = np.frombuffer(data, np.int64, 3, at).tolist()
+        a, b, c, d, end = np.cumsum([at + 24, 8 * n, 4 * n_entries, 8 * n_entries, n_names]).tolist()
+        columns = (a, np.int64, n), (b, np.int32, n_entries), (c, np.int64, n_entries)
+        yield Rows(data[d:end], *(np.frombuffer(data, kind, size, begin) for begin, kind, size in columns))
+        at = end
 
 
 class MatrixWriter(BatchWriter):
@@ -114,16 +115,12 @@ class SparseMatrix(Container):
     groups: Sequence[str]
     is_presence: bool
 
-    @property
-    def part(self) -> "SparseMatrix":
-        return self
-
     @contextmanager
-    def opened(self, file: "OutputFile", n_threads: int) -> "Iterator[MatrixPieces]":
+    def opened(self, file: "OutputFile", n_threads: int) -> Iterator[Any]:
         """Collect packed Rows in order."""
-        pieces, nothing = MatrixPieces([]), np.empty(0, np.int64)
-        yield pieces
-        rows = [Rows(b"", nothing, nothing.astype(np.int32), nothing), *map(Rows.of, pieces.collected)]
+        pieces, nothing = [], np.empty(0, np.int64)  # type: tuple[list, np.ndarray]
+        yield SimpleNamespace(write=pieces.append)
+        rows = [Rows(b"", nothing, nothing.astype(np.int32), nothing), *rows_in(b"".join(pieces))]
         size, indices, data = (
             np.concatenate([getattr(each, name) for each in rows]) for name in Rows._fields[1:]
         )
@@ -139,22 +136,6 @@ class SparseMatrix(Container):
             patterns=np.array(names, str),
             groups=np.array(self.groups, str),
         )
-
-    def pieces(self, path: str) -> Iterator[bytes]:
-        with np.load(path, allow_pickle=False) as arrays:
-            names = "".join(f"{name}\n" for name in arrays["patterns"].tolist()).encode("latin-1")
-            indices, data = arrays["indices"].astype(np.int32), arrays["data"].astype(np.int64)
-            yield Rows(names, np.diff(arrays["indptr"]), indices, data).packed()
-
-
-class MatrixPieces(NamedTuple):
-    """Collects pieces that are not empty."""
-
-    collected: list
-
-    def write(self, piece: bytes) -> None:
-        if len(piece):
-            self.collected.append(piece)
 
 
 def container(reference: "Reference", output: "SearchOutput") -> Container:
@@ -183,12 +164,8 @@ class SquareMatrix(Container):
     targets: Sequence[str]
     is_half: bool
 
-    @property
-    def part(self) -> "SquareRows":
-        return SquareRows(self.values)
-
     @contextmanager
-    def opened(self, file: "OutputFile", n_threads: int) -> "Iterator[_Square]":
+    def opened(self, file: "OutputFile", n_threads: int) -> Iterator["_Square"]:
         """Collect the pieces."""
         shape, dtype = (len(self.queries), len(self.targets)), dtype_of(self.values)
         try:
@@ -208,30 +185,6 @@ class SquareMatrix(Container):
             file.write(f"{name} {' '.join(cells)}\n".encode())
 
 
-@dataclass(frozen=True)
-class SquareRows(Container):
-    """Some rows of a SquareMatrix: an npz file with an array of values for each piece, named FIRST-END."""
-
-    values: str
-
-    @contextmanager
-    def opened(self, file: "OutputFile", n_threads: int) -> "Iterator[MatrixPieces]":
-        """Collect the pieces."""
-        pieces, dtype = MatrixPieces([]), dtype_of(self.values)
-        yield pieces
-        rows = {
-            "{}-{}".format(*np.frombuffer(piece, np.int64, 2)): np.frombuffer(piece, dtype, offset=16)
-            for piece in pieces.collected
-        }
-        np.savez(file.file, allow_pickle=False, **rows)
-
-    def pieces(self, path: str) -> Iterator[bytes]:
-        with np.load(path, allow_pickle=False) as rows:
-            for name, values in rows.items():
-                first, end = name.split("-")
-                yield square_piece((int(first), int(end)), values.tobytes())
-
-
 def dtype_of(values: str) -> np.dtype:
     """Return the dtype of scores or of identities."""
     return np.dtype(np.int64 if values == "score" else np.float64)
@@ -242,23 +195,27 @@ def square_piece(chunk: tuple[int, int], data: bytes) -> bytes:
     return np.array(chunk, np.int64).tobytes() + data
 
 
-class _Square(NamedTuple):
-    """``values``, filled in piece by piece."""
+class _Square:
+    """``values``, filled in by pieces, which may be cut anywhere."""
 
-    values: np.ndarray
-    is_half: bool
+    def __init__(self, values: np.ndarray, is_half: bool) -> None:
+        self._values, self._is_half, self._rest = values, is_half, b""
 
     def write(self, piece: bytes) -> None:
-        if not len(piece):
-            return
-        values, at = np.frombuffer(piece, self.values.dtype, offset=16), 0
-        for query in range(*np.frombuffer(piece, np.int64, 2).tolist()):
-            first = query if self.is_half else 0
-            n = self.values.shape[1] - first
-            self.values[query, first:] = values[at : at + n]
-            if self.is_half:
-                self.values[first:, query] = values[at : at + n]
-            at += n
+        data, values = self._rest + piece, self._values
+        while len(data) >= 16:
+            queries = range(*np.frombuffer(data, np.int64, 2).tolist())
+            first = [query if self._is_half else 0 for query in queries]
+            n = len(queries) * values.shape[1] - sum(first)
+            if len(data) < 16 + 8 * n:
+                break
+            row, data = np.frombuffer(data, values.dtype, n, 16), data[16 + 8 * n :]
+            for query, begin in zip(queries, first, strict=True):
+                n = values.shape[1] - begin
+                values[query, begin:], row = row[:n], row[n:]
+                if self._is_half:
+                    values[begin:, query] = values[query, begin:]
+        self._rest = data
 
 
 def _narrow(values: np.ndarray) -> np.ndarray:
