@@ -36,11 +36,14 @@ class Resources:
 
 class Cache:
     """What a process keeps in memory between the shards of one ``run`` (a value that identifies it), such as
-    an opened index and its copy on a GPU: objects by key, each made once."""
+    an opened index and its copy on a GPU: objects by key, each made once.
+
+    ``idle``: what a job has prepared, and no shard uses; lost if the shard fails."""
 
     def __init__(self, run: object = None) -> None:
         self.run, self._making = run, threading.Lock()
         self._shared: dict = {}
+        self.idle: list = []
 
     def shared(self, key: object, make: Callable[[], Any]) -> Any:
         """Return the result of the first ``make()`` for a key, for concurrent use by all shards."""
@@ -142,13 +145,6 @@ class Job:
         """
         raise NotImplementedError
 
-    def say(self, summary: Any, context: Context) -> None:
-        """Print the summary of a run, or of a shard, with time and rate; then restart the clock."""
-        progress = context.progress
-        pace = f"{progress.wall.in_words()}, {progress.wall.rate(*summary.seen())}"
-        say_summary(progress, summary, pace, context.run.where or files_of(self.name, self.inputs))
-        progress.begin()
-
 
 def run(
     job: Job,
@@ -166,16 +162,15 @@ def run(
     if shard and not shard.begin(job, context):
         context.progress.say(f"{shard} is done already; nothing to do")
         return None
-    idle: list = []  # prepared, and used by no shard; lost if the shard fails
-    if shard and shard.client is not None:  # a worker does other shards of the same job, too
-        idle = context.cache.shared(context.resources.place, list)
     try:
-        work = idle.pop()
+        work = context.cache.idle.pop()
     except IndexError:
         work = job.prepare(context)
     summary = work(context)
-    idle.append(work)
-    job.say(summary, context)
+    context.cache.idle.append(work)
+    wall = context.progress.wall
+    pace, where = f"{wall.in_words()}, {wall.rate(*summary.seen())}", context.run.where
+    say_summary(context.progress, summary, pace, where or files_of(job.name, job.inputs))
     return summary
 
 

@@ -200,10 +200,6 @@ class Progress:
         self._lock = threading.Lock()
         self.follow()
 
-    def begin(self) -> None:
-        """Begin another run of the same command."""
-        self.wall = Wall(time.monotonic())
-
     def follow(self, share: Callable[[], float | None] = lambda: None) -> None:
         """Begin a task; ``share()`` is the fraction of it that is done, from 0 to 1, or None if unknown."""
         self._share, self._start = share, self._now()
