@@ -9,9 +9,14 @@ from fmx.errors import InputError
 from fmx.input import PairedFiles
 from fmx.output.files import ReadsOutput
 from fmx.output.search_output import SearchOutput
+from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapping import MapOptions
 
 CPU, GPU = workflow.Device(), workflow.Device("cuda")
+POLICIES = {
+    "first": SelectionPolicy(), "all": SelectionPolicy(ALL), "drawn": SelectionPolicy(2, 9, 3),
+    "limited": SelectionPolicy(3, 1),
+}  # fmt: skip
 
 
 def search(device, opened, files, folder, options=None, by_group=False, reads=None, **records) -> tuple:

@@ -6,7 +6,7 @@ import cases
 import naive
 import naive_pairs
 import pytest
-from cuda.devices import CPU, both, complaint, search
+from cuda.devices import CPU, POLICIES, both, complaint, search
 from output_of import bgzf
 from texts import numbered, random_letters
 
@@ -15,7 +15,6 @@ from fmx.input import PairedFiles
 from fmx.input.reads import FORWARD, Trim
 from fmx.machines.gpu import PinnedBuffers
 from fmx.output.search_output import ReadGroups
-from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapping import GpuSizes, MapOptions, Pairing, RunSizes
 
 UNIT = random_letters(140, "pairs to records")
@@ -33,17 +32,16 @@ FRAGMENTS = [
 ]
 MATES = [(one, naive.reverse_complement(two.replace("U", "T"))) for one, two in FRAGMENTS]
 MATES += [(two, one) for one, two in MATES[:4]]
-SOME = SelectionPolicy(2, 9, 3)
 FR = Pairing("fr", 0, 95)
 MODES = {
     "first": MapOptions(pairing=FR),
-    "all": MapOptions(SelectionPolicy(ALL), pairing=FR),
-    "drawn": MapOptions(SOME, pairing=FR),
-    "limited": MapOptions(SelectionPolicy(3, 1), pairing=FR),
-    "rf": MapOptions(SelectionPolicy(ALL), pairing=Pairing("rf", 10, 200)),
-    "ff": MapOptions(SelectionPolicy(ALL), pairing=Pairing("ff", 0, 300)),
-    "forward": MapOptions(SelectionPolicy(ALL), pairing=FR, strands=FORWARD),
-    "trimmed": MapOptions(SelectionPolicy(ALL), pairing=FR, trim=Trim(1, 2, 18, 4)),
+    "all": MapOptions(POLICIES["all"], pairing=FR),
+    "drawn": MapOptions(POLICIES["drawn"], pairing=FR),
+    "limited": MapOptions(POLICIES["limited"], pairing=FR),
+    "rf": MapOptions(POLICIES["all"], pairing=Pairing("rf", 10, 200)),
+    "ff": MapOptions(POLICIES["all"], pairing=Pairing("ff", 0, 300)),
+    "forward": MapOptions(POLICIES["all"], pairing=FR, strands=FORWARD),
+    "trimmed": MapOptions(POLICIES["all"], pairing=FR, trim=Trim(1, 2, 18, 4)),
 }
 OUTPUTS = {
     "BAM": {"kind": "bam", "groups": ReadGroups("@RG\tID:x", "x")},

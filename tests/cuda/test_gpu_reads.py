@@ -12,7 +12,7 @@ import naive
 import numpy as np
 import pytest
 import workflow
-from cuda.devices import CPU, GPU, both, complaint, search
+from cuda.devices import CPU, GPU, POLICIES, both, complaint, search
 from output_of import bgzf
 from texts import numbered, random_letters
 
@@ -27,7 +27,6 @@ from fmx.output.files import ReadsOutput
 from fmx.output.search_output import ReadGroups, SearchOutput
 from fmx.report import Report
 from fmx.search.gpu.gpu_mapper import GpuMapper
-from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapping import GpuSizes, Hooks, MapOptions, RunSizes
 
 SMALL = RunSizes(gpu=GpuSizes(chunk=300, least_chunk=300))
@@ -49,10 +48,6 @@ FILES = {
     "FASTA": FASTA,
     "FASTA, CRLF and blanks": FASTA.replace(b"\n", b"\r\n").replace(b"ACG", b"A CG"),
 }
-POLICIES = {
-    "first": SelectionPolicy(), "all": SelectionPolicy(ALL), "drawn": SelectionPolicy(2, 9, 3),
-    "limited": SelectionPolicy(3, 1),
-}  # fmt: skip
 
 
 @pytest.fixture

@@ -13,34 +13,20 @@ import workflow
 from conftest import SIMULATED
 from cover import covered, pairs
 from cuda import devices
+from cuda.devices import POLICIES
+from search.test_sparse import in_memory, long_enough
 from texts import TEXTS, numbered, random_letters, reads_of
 
 from fmx.errors import UnsupportedError
-from fmx.index.build import build_index
-from fmx.index.fm_index import take
-from fmx.index.plan import IndexOptions
-from fmx.index.writer import MemoryIndex
 from fmx.input.reads import FORWARD, REVERSE
 from fmx.machines.progress import Progress
 from fmx.output.search_output import SearchOutput
 from fmx.search.gpu import gpu_sparse
-from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapping import BOTH, MapOptions
 
 NAMES = (
     [(3, 1), (5, 4), (21, 16)] if SIMULATED else [(3, 1), (3, 2), (3, 7), (5, 4), (7, 16), (21, 16), (31, 64)]
 )
-POLICIES = {
-    "first": SelectionPolicy(), "all": SelectionPolicy(ALL), "drawn": SelectionPolicy(2, 9, 3),
-    "limited": SelectionPolicy(3, 1),
-}  # fmt: skip
-
-
-def in_memory(contigs, k, w, *others):
-    """An index in memory, opened."""
-    target, options = MemoryIndex(), IndexOptions([f"sparse-k{k}-w{w}", *others])
-    build_index(cases.fasta(contigs), target, options)
-    return take(target)
 
 
 @pytest.fixture
@@ -55,10 +41,6 @@ def both(tmp_path, on_cpu):
         return summary
 
     return both
-
-
-def long_enough(sequences, least):
-    return [x for x in sequences if len(x) >= least or not naive.is_searchable(x)] + ["ACGTTGCA" * 16]
 
 
 def n_naive(contigs, sequences, strands=(naive.FORWARD, naive.REVERSE)):
