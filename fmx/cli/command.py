@@ -11,12 +11,34 @@ import click
 from ..machines.places import wake
 
 GENERAL = "General"  # heading of the options without a group; the last one
+CLUSTER, GPU = "Cluster", "GPU"  # headings that only --help-all shows
+_SHOWS_ALL = "fmx.help_all"  # in a context's meta: whether help shows these, too
 _WIDTH = 22  # of the column of names in help
 _EXAMPLES = "\nExamples:\n"  # in a docstring: the rest is examples, one command per line
 
 
+def _help_all(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    """Print all options and exit, if ``value``."""
+    if value and not ctx.resilient_parsing:
+        ctx.meta[_SHOWS_ALL] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
+
+
+HELP_ALL = click.Option(
+    ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_help_all,
+    help="Show all options, also those for clusters or GPUs.",
+)  # fmt: skip
+
+
 class Command(click.Command):
     """A command with help in groups."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return all parameters; --help-all is the last, where there is more than --help shows."""
+        params = super().get_params(ctx)
+        has_more = any(getattr(param, "heading", "") in (CLUSTER, GPU) for param in params)
+        return [*params, HELP_ALL] if has_more else params
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, then the options under their headings."""
@@ -24,6 +46,8 @@ class Command(click.Command):
             for line in (self.epilog or "").splitlines():
                 formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
         for heading, options in self.headings(ctx).items():
+            if heading in (CLUSTER, GPU) and not ctx.meta.get(_SHOWS_ALL):
+                continue
             records = (option.get_help_record(ctx) or ("", "") for option in options)
             with formatter.section(heading):
                 formatter.write_dl([(f"{name:{_WIDTH}}", text) for name, text in records], col_max=_WIDTH)

@@ -17,7 +17,7 @@ from .._version import __version__
 from ..errors import IndexFileError, shown
 from ..report import MULTIQC, Report, command_line, with_general
 from ..system import available_cores
-from .command import Decorator, command, group, together  # noqa: F401
+from .command import CLUSTER, GPU, Decorator, command, group, together  # noqa: F401
 
 if TYPE_CHECKING:
     from ..jobs import IndexChoice, Resources
@@ -68,7 +68,7 @@ def shard_of(value: str) -> tuple[int, int]:
 # The options.
 
 COUNT = number(*limits.COUNT)
-INDEX, CLUSTER, GPU = "Index and memory", "Cluster", "GPU"  # headings of --help
+INDEX = "Index and memory"  # a heading of --help
 _USUAL_INDEX = "[default: $FMX_INDEX, else the only .fmx folder in the current folder]"
 threads = click.option("-t", "--threads", type=number(*limits.THREADS), default=available_cores,
                        show_default="all cores",
