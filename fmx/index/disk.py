@@ -144,11 +144,6 @@ _RANGES = {  # of the numbers in meta.json
     "seed_length": (0, tables.MAX_SEED),
 }  # fmt: skip
 GROUPED, SPARSE = 2, 3  # formats of an index with groups of contigs, and with a sparse suffix array
-_FIXED = {  # arrays whose names do not depend on layouts
-    "contig_names", "contig_lengths", "contig_md5", "group_names", "group_of_contig", "prefix_pairs",
-    "text_words", "sa_positions", "seed_starts", "sa_marks", "lcp.small", "lcp.rows", "lcp.values",
-    "lcp.rank", *(f"block_{column}" for column in COLUMNS),
-}  # fmt: skip
 
 
 def check_meta(meta: dict) -> None:
@@ -272,13 +267,6 @@ def _forms_of_part(meta: dict, folder: str, n: int) -> dict:
         required["lcp.values"] = ArraySpec("uint32", tuple(shape) if isinstance(shape, list) else (None,), n)
         required["lcp.rank"] = ArraySpec("uint32", (n,), n - 1)
     return required
-
-
-def is_array(name: str) -> bool:
-    """Return whether an array of some index can have this name."""
-    name = re.sub(r"^part\d+/", "", name)
-    layout = _layout_named(name.partition(".")[0])
-    return name in (layout.forms(2) if layout else _FIXED)
 
 
 def check_reference(meta: dict, names: Sequence, lengths: np.ndarray, columns: Sequence[np.ndarray]) -> None:

@@ -19,7 +19,7 @@ from ..errors import IndexFileError, OutputError, cannot_write
 from ..machines.jobs import ONE_CORE, Array, Backend, start
 from ..machines.progress import Progress
 from ..system import DraftFolder, sync_names, sync_tree
-from .disk import FORMAT, META, PIECE, checksum, is_array, meta_checksum, read_any_meta, read_meta
+from .disk import FORMAT, META, PIECE, checksum, meta_checksum, read_any_meta, read_meta
 
 Add = Callable[..., None]  # ``add`` of an IndexSink, or for the arrays of a part
 _DRAFT = re.compile(r"\.(\d+|\w+\.[0-9a-f]{16})\.partial")  # in an index: an addition of a killed run
@@ -132,7 +132,7 @@ def refuse_unless_ours(path: Path) -> None:
         for name in files:
             file = (inside / name).as_posix()
             array = file.removesuffix(".npy")
-            if file != META and (file == array or not (array in listed or is_array(array))):
+            if file != META and (file == array or array not in listed):
                 strange.append(name)
         if strange:
             raise OutputError(

@@ -102,7 +102,6 @@ def test_what_killed_additions_left_is_no_file_of_the_user(home):
     for stale in (".4711.partial", ".added.0123456789abcdef.partial"):
         (home / "ref.fmx" / stale).mkdir()
         (home / "ref.fmx" / stale / "cofi-k4.offsets.npy").write_text("x")
-    (home / "ref.fmx" / "cofi-k4.offsets.npy").write_text("x")  # moved, and then killed
     assert workflow.add_layouts("ref.fmx", ["sampled"]) == ["sampled-k1-d64"]
     assert not list((home / "ref.fmx").glob(".*"))
     (home / "ref.fmx" / ".4711.partial").mkdir()
