@@ -18,7 +18,7 @@ import numpy as np
 from isal import isal_zlib
 
 from ..compiler.functions import compiled, inlined
-from ..compiler.primitives import address_of, addresses, call_c, copy_bytes
+from ..compiler.primitives import address_of, addresses, call_c, copy_bytes, load_little_endian
 from ..errors import FmxError
 from ..machines.jobs import Pool
 
@@ -42,7 +42,7 @@ def blocks(
     call of compiled code finds ``at_once`` of them.
     """
     ends, sizes = np.empty(at_once, np.int64), np.empty(at_once, np.int64)
-    around, stop = np.empty(TAIL + HEAD, np.uint8), file.size if end is None else end
+    around, stop = np.zeros(TAIL + HEAD + 8, np.uint8), file.size if end is None else end
     while start < stop:
         n = _follow(pread(), file.descriptor, start, min(stop, file.size), around, ends, sizes)
         yield from zip(ends[:n].tolist(), sizes[:n].tolist(), strict=True)
@@ -98,18 +98,15 @@ def pread() -> int:
 
 @inlined
 def word(data, at):
-    """Return the 4 bytes from ``at`` as a number."""
-    return (
-        np.int64(data[at]) | np.int64(data[at + 1]) << 8 | np.int64(data[at + 2]) << 16
-        | np.int64(data[at + 3]) << 24
-    )  # fmt: skip
+    """Return the 4 bytes from ``at`` as a number; four more are read."""
+    return np.int64(np.uint32(load_little_endian(data, at)))
 
 
 @compiled
 def _follow(pread, descriptor, start, stop, around, ends, sizes):
     """Store ends and uncompressed sizes of blocks from ``start`` on; return how many, at most as many as fit.
 
-    Stops at ``stop``, and before a header without BC as its first extra field.  ``around`` uint8[26] receives
+    Stops at ``stop``, and before a header without BC as its first extra field.  ``around`` uint8[34] receives
     the end of one block and the header of the next; ``ends``, ``sizes`` int64[n].
     """
     here, n = address_of(around, 0), 0
