@@ -165,6 +165,7 @@ MESSAGES = [
     ("count -l l.csv r.fq --shard 1/2", "--shard needs -o FOLDER, the folder that 'fmx merge' reads"),
     ("count -l l.csv r.fq --shard 1/2 -o x --scheduler a:1",
      "give only one of --shard and --scheduler: a cluster run makes its own shards"),
+    ("search --start 2 --trim5 1 r.fq", "give only one of --start and --trim5"),
 ]  # fmt: skip
 ENDS = [  # options for GPUs, and sizes
     ("pairwise r.fa --gpus 2 --engine cpu", "use --engine cuda or auto, or omit --gpus"),

@@ -67,7 +67,7 @@ SEQUENCES = [
 RECORDS = [(f"r{i}", sequence) for i, sequence in enumerate(SEQUENCES)]
 CASES = {
     "--trim5 2 --trim3 3": (lambda x: x[2 : max(2, len(x) - 3)], 0),
-    "--trim5 3 --length 20": (lambda x: x[3:23], 0),
+    "--start 4 --length 20": (lambda x: x[3:23], 0),
     "--trim3 1 --length 6 --min-length 6": (lambda x: x[: max(0, len(x) - 1)][:6], 6),
     "--min-length 9": (lambda x: x, 9),
     "--trim5 1000": (lambda x: "", 0),

@@ -58,6 +58,8 @@ def _check_reference(path: str) -> None:
     click.option("--interleaved", is_flag=True, help="READS alternate between mate 1 and mate 2."),
     click.option("--trim5", type=_BASES, help="Remove N bases from the start of each read."),
     click.option("--trim3", type=_BASES, help="Remove N bases from the end of each read."),
+    click.option("--start", type=options.number(1, 2**31),
+                 help="Start at base N of each read, counted from 1 (--trim5 N-1)."),
     click.option("--length", type=options.number(1, 2**31), help="Keep at most N bases of each read."),
     click.option("--min-length", type=_BASES,
                  help="Treat reads shorter than N bases after trimming as unmapped."),
@@ -164,6 +166,7 @@ def command(args: SimpleNamespace) -> None:
         (len(mates1) != len(mates2), f"-1 has {n_of(len(mates1), 'file')} but -2 has {len(mates2)}: give one "
          "file with second mates for each file with first mates"),
         (args.report_all and args.limit != 1, "give only one of -a and -k"),
+        (args.start and args.trim5, "give only one of --start and --trim5"),
         (args.strata and not args.mismatches, "--strata needs --mismatches 1 or 2"),
     )  # fmt: skip
     from ...input.chunks import repeated
@@ -215,7 +218,7 @@ def _job_of(args: SimpleNamespace, first: tuple, second: tuple) -> "SearchJob":
     counts_all = bool(args.report_all or args.at_most or args.counts or screen or args.reports or pairing)
     counts_all |= args.nh == "total" or kind not in ("sam", "bam", "cram")
     near = Near(args.mismatches, strata=args.strata, counts_all=counts_all) if args.mismatches else None
-    trim = Trim(args.trim5 or 0, args.trim3 or 0, args.length or WHOLE.most)
+    trim = Trim(args.start - 1 if args.start else args.trim5 or 0, args.trim3 or 0, args.length or WHOLE.most)
     mapping = MapOptions(
         policy,
         options.strands_of(args),
