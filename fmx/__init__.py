@@ -26,13 +26,10 @@ __all__ = [
 ]  # fmt: skip
 
 _LIBRARY = {
-    "functions": {**{name: name for name in ("build", "from_sequences", "pairwise")}, "open": "open_index"},
-    "guides": {name: name for name in ("COUNT", "SITE", "Counts", "count", "offtargets")},
-    "index": {"Index": "Index"},
-    "table": {
-        name: name
-        for name in ("HIT", "MATCH", "NEAR_HIT", "NEAR_PROPER_PAIR", "Names", "PAIR", "PROPER_PAIR", "Table")
-    },
+    "functions": ("build", "from_sequences", "open", "pairwise"),
+    "guides": ("COUNT", "SITE", "Counts", "count", "offtargets"),
+    "index": ("Index",),
+    "table": ("HIT", "MATCH", "NEAR_HIT", "NEAR_PROPER_PAIR", "Names", "PAIR", "PROPER_PAIR", "Table"),
 }
 
 
@@ -40,7 +37,8 @@ def _of_library(name: str) -> object:
     """Import the library on first use, so that ``fmx --help`` does not load the compiler."""
     for module, names in _LIBRARY.items():
         if name in names:
-            return getattr(importlib.import_module(f".library.{module}", __name__), names[name])
+            name = "open_index" if name == "open" else name
+            return getattr(importlib.import_module(f".library.{module}", __name__), name)
     raise AttributeError(f"module 'fmx' has no attribute {quoted(name)}")
 
 

@@ -4,8 +4,8 @@ To add a format, write its file and add a line to FORMATS (docs/layouts.md).  Th
 format need these functions in the file; each returns (writer, bytes before the first record):
 
     search, locate   open_hits(reference, output, sam_header)             hits.HitWriter
-    mem              open_matches(reference, output, which, sam_header)   matches.MatchWriter
-    pairwise         open_pairs(names, lengths, with_path)                pairs.PairWriter
+    mem              open_matches(reference, output, which, sam_header)   lines.MatchWriter
+    pairwise         open_pairs(names, lengths, with_path)                lines.PairWriter
 
 ``output``: the command's output options; ``sam_header(names)`` returns the SAM header; ``which``: strands of
 queries that are matched; ``names``, ``lengths``: those of queries and of targets.
