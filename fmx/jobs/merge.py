@@ -127,11 +127,6 @@ def merge(
                     outputs.write(ReadsPiece([(number, piece)]))
             merged.append(shard)
 
-    def checked(shard: Manifest) -> str:
-        for _ in bytes_of(folder, shard, OUTPUT):
-            pass  # compared with the manifest
-        return str(Path(folder) / shard.name / OUTPUT)
-
     def facts() -> dict:
         parts = [json.loads(whole(folder, shard, REPORT)) for shard in merged]
         return added(parts, about, wall.over() if wall else None) | more
@@ -149,7 +144,10 @@ def merge(
         elif run["command"] == "offtargets":
             from ..sites.search import say_cap, summary_table
 
-            sites = merge_sites([checked(shard) for shard in each()], merged, outputs.write)
+            for shard in each():
+                for _ in bytes_of(folder, shard, OUTPUT):
+                    pass  # compared with the manifest
+            sites = merge_sites(folder, merged, outputs.write)
         else:
             for shard in each():
                 n_head, n_end = shard.around
@@ -186,8 +184,8 @@ def merge(
     return merged
 
 
-def merge_sites(paths: Sequence[str], shards: Sequence[Manifest], write: Callable[[bytes], None]) -> tuple:
-    """Write the sites of shards, from files at ``paths``, by guide and mismatches.
+def merge_sites(folder: str | Path, shards: Sequence[Manifest], write: Callable[[bytes], None]) -> tuple:
+    """Write the sites of shards by guide and mismatches.
 
     Returns (ids of guides, int64[n, 5] sites of each by mismatches, the most that are listed or None).
     """
@@ -196,7 +194,7 @@ def merge_sites(paths: Sequence[str], shards: Sequence[Manifest], write: Callabl
     of_shards = np.array([shard.sums["sites"] for shard in shards], np.int64)
     total, most = of_shards.sum(axis=0), shards[0].run["options"]["search"]["most"]
     with ExitStack() as stack:
-        files = [stack.enter_context(open(path, "rb")) for path in paths]
+        files = [stack.enter_context(open(Path(folder) / shard.name / OUTPUT, "rb")) for shard in shards]
         heads = [file.read(shard.around[0]) for file, shard in zip(files, shards, strict=True)]
         write(heads[0])
         in_shards = listed(of_shards, most).reshape(len(shards), -1).T.tolist()

@@ -159,7 +159,6 @@ class ShardRun(Run):
         self._run, self._wall = {}, Wall()  # type: tuple[dict, Wall]
         self._cache = Cache()
         self._plan: ShardPlan | None = None
-        self._is_empty = False
 
     def __str__(self) -> str:
         return f"shard {self._shard} in {self._folder}"
@@ -212,9 +211,7 @@ class ShardRun(Run):
 
     def share_of(self, n: int) -> tuple[int, int]:
         """Return (start, stop) of the shard among n items that every shard knows."""
-        start, stop = self._shard.of(n)
-        self._is_empty = start == stop
-        return start, stop
+        return self._shard.of(n)
 
     @contextmanager
     def opened(
@@ -243,7 +240,7 @@ class ShardRun(Run):
                         if renumbered is error:  # an error that is its own cause has no end
                             raise
                         raise renumbered from error
-                plan: Any = self._plan or SimpleNamespace(begin=None, end=None, is_empty=self._is_empty)
+                plan: Any = self._plan or SimpleNamespace(begin=None, end=None, is_empty=False)
                 summary: Any = outputs.summary
                 numbers = as_fields(summary) if summary else {}
                 manifest = Manifest(
