@@ -122,9 +122,8 @@ class ReadFinder:
                 *(array[0][None] if len(array) == 1 else np.array(array) for array in bounds)
             )
             size = (intervals.hi - intervals.lo).sum(axis=0, dtype=np.int64)
-            total = size[::2] + size[1::2]
-        weight = self.weights_of(batch)
-        return ReadRun(batch, intervals, locators, total, batch.searchable, weight)
+            total, reverse = size[::2] + size[1::2], size[1::2]
+        return ReadRun(batch, intervals, locators, total, batch.searchable, self.weights_of(batch), reverse)
 
     def refuse_shorter(self, batch: ReadBatch) -> None:
         """Raise UnsupportedError that names the first read of a batch that is too short for the index."""

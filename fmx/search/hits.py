@@ -78,9 +78,9 @@ class ReadRun(NamedTuple):
 
     ``intervals``: Intervals [n_parts, 2 * n] of row numbers for ``locators``, one per part, or None.
     ``matches``: sorted Candidates, or None. ``can_occur`` bool[n]: which reads were searched. ``weight``
-    int64[n]: number of copies of each. ``total``, ``best`` int64[n]: as in Hits. If mismatches are allowed,
-    ``reverse`` and ``fewest`` int64[n]: occurrences on -, and mismatches of the best one. These and ``total``
-    are known after ``find`` of a finder.
+    int64[n]: number of copies of each. ``reverse`` int64[n]: occurrences on -. ``total``, ``best`` int64[n]:
+    as in Hits. If mismatches are allowed, ``fewest`` int64[n]: mismatches of the best one. This, ``reverse``
+    and ``total`` are known after ``find`` of a finder.
     """
 
     batch: "ReadBatch"
@@ -89,7 +89,7 @@ class ReadRun(NamedTuple):
     total: np.ndarray
     can_occur: np.ndarray
     weight: np.ndarray
-    reverse: np.ndarray | None = None
+    reverse: np.ndarray
     fewest: np.ndarray | None = None
     matches: Candidates | None = None
     best: np.ndarray | None = None

@@ -206,13 +206,9 @@ class NearFinder(ReadFinder):
         if self._enough == ALL:
             self._warn_of_short(batch.length[can_occur])
         if not self.in_steps:
-            weight = self.weights_of(batch)
-            return ReadRun(batch, None, (), total, can_occur, weight, reverse, fewest)
+            return ReadRun(batch, None, (), total, can_occur, self.weights_of(batch), reverse, fewest)
         reads = super().prepare(batch._replace(searchable=batch.searchable & can_occur))
-        if self.options.counts_lengths:
-            lo, hi = (array[:, 1::2].astype(np.int64) for array in reads.intervals)
-            reverse[:] = (hi - lo).sum(axis=0)
-        return reads._replace(batch=batch, can_occur=can_occur, reverse=reverse, fewest=fewest)
+        return reads._replace(batch=batch, can_occur=can_occur, fewest=fewest)
 
     def _warn_of_short(self, lengths: np.ndarray) -> None:
         """Print one warning, however many batches there are, if reads of these lengths occur very often."""
@@ -258,7 +254,7 @@ class NearFinder(ReadFinder):
                 exact.hi[:, rows] = exact.lo[:, rows]
         if self.options.counts_lengths:
             ends, first = np.append(0, np.cumsum(matches.keys & 1)), matches.first[which]
-            run.reverse[which] = ends[first + total[which]] - ends[first]  # type: ignore[index]
+            run.reverse[which] = ends[first + total[which]] - ends[first]
         run.total[which] = total[which]  # those of all reads, too
         exact_best = run.total << 2
         exact_best[which] = best[which]

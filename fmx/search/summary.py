@@ -96,10 +96,7 @@ class Summary(Sums):
                 most = 2 * len(mates) + 1
                 summary.mismatches = np.bincount(fewest, weight_of_mapped, most).astype(np.int64)
             if not in_pairs:
-                if (of_reads := mates[0].reverse) is None:
-                    lo, hi = (array[:, 1::2].astype(np.int64) for array in mates[0].intervals)
-                    of_reads = (hi - lo).sum(axis=0)
-                reverse = (of_reads * weight_of_mapped).sum()
+                reverse = (mates[0].reverse * weight_of_mapped).sum()
                 summary.strands = np.array([(eligible * weight).sum() - reverse, reverse])
         return summary
 
