@@ -57,7 +57,6 @@ BAD_READS = {
     ),
     "quality too short": (GOOD + b"@a\nACGT\n+\nIII\n" + GOOD, ["record 51", "4 bases but 3 qualities"]),
     "no plus line": (b"@a\nACGT\nACGT\nIIII\n" + GOOD, ["record 1", "third line"]),
-    "in several lines": (GOOD + b"@a\nAC\nGT\n+\nII\n@I\n" + GOOD, ["record 51", "seqkit seq -w 0"]),
     "a stray line": (GOOD + b"stray\n" + GOOD, ["record 51", "'@'"]),
     "a letter that is none": (GOOD + b"@a\nAC1T\n+\nIIII\n", ["record 51", "not a base"]),
     "a quality that is none": (GOOD + b"@a\nACGT\n+\nII\x07I\n", ["record 51", "quality"]),

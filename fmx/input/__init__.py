@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 class Reader(Protocol):
     """A source of bytes in order: PlainRange, BgzfBlocks, CompressedStream, Range, Source, Alignments,
-    StreamRest.
+    StreamRest, WrappedFastq.
 
     To add one for a container of reads, write ``readinto`` as described here, and let ``Source`` choose it by
     the first bytes of a file.

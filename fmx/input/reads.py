@@ -329,8 +329,8 @@ _MESSAGES = {
     TRUNCATED: "the file ends within this record: truncated FASTQ",
     NO_AT: "expected '@' at its start: each FASTQ record must have four lines",
     BLANK_BEFORE: BLANK_LINE,
-    NO_PLUS: "expected '+' at the start of its third line: each FASTQ record must have four lines; join "
-    "lines with: seqkit seq -w 0",
+    NO_PLUS: "expected '+' at the start of its third line: each FASTQ record must have four lines (seqtk seq "
+    "joins lines)",
     LETTER: "the sequence contains a character that is not a base: ",
     QUALITY: "the quality string contains a character outside the range '!' to '~'",
     BAD_NAME: "its name contains a byte that is not printable ASCII, which SAM cannot represent; rename it: ",

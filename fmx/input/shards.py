@@ -207,8 +207,10 @@ class ShardPlan:
                     if uncut := next((file for file in files if file.is_uncuttable), None):
                         reader = -(-(at - line.start + 1) * self._shard.total // len(line))
                         who = f"shard {reader}/{self._shard.total} reads all of it"
-                        how = "to share the work, compress it with bgzip"
-                        self.whole = f"{uncut.path} cannot be split, so {who}; {how}"
+                        how = (
+                            "write each read in four lines" if uncut.is_wrapped else "compress it with bgzip"
+                        )
+                        self.whole = f"{uncut.path} cannot be split, so {who}; to share the work, {how}"
                 elif files[0].is_whole or start < stop:
                     self.is_empty = self.is_empty and not any(file.has_records for file in files)
                     first, spans = self._spans_of(number, files, start, stop)

@@ -39,7 +39,7 @@ from .chunks import (
     refuse_archive,
     skip_blank,
 )
-from .streams import Source
+from .streams import Source, WrappedFastq, is_wrapped
 
 if TYPE_CHECKING:
     from ..system import RegularFile
@@ -238,7 +238,8 @@ class RecordFile:
     """A new Source of FASTA or FASTQ, as spans.
 
     ``check`` (path, first byte) returns whether it is FASTQ, or raises InputError.  ``file``: a RegularFile,
-    or None if it is read in order; ``behind``: that of the last span that was planned.
+    or None if it is read in order; ``is_wrapped``: it is FASTQ with sequences in several lines; ``behind``:
+    that of the last span that was planned.
     """
 
     def __init__(self, source: Source, check: Callable[[str, int], bool] = begins_fastq) -> None:
@@ -252,7 +253,8 @@ class RecordFile:
         if self.has_records:
             refuse_archive(self.path, self._head)
         self.is_fastq = self.has_records and check(self.path, self._head[0])
-        self.file: Any = source.regular()
+        self.is_wrapped = self.is_fastq and is_wrapped(self._head.tobytes())
+        self.file: Any = None if self.is_wrapped else source.regular()
 
     def spans(
         self, size: int, n_threads: int = 1, records: range = ALL, share: InputShare | None = None,
@@ -282,7 +284,9 @@ class RecordFile:
     ) -> Iterator[tuple[Any, int | None, int]]:
         """Yield (reader, its own bytes or None, where they end)."""
         file, skip, nothing = self.file, 0 if start else self.skip, self._head[:0]
-        if file is None:
+        if self.is_wrapped:
+            yield from in_order(WrappedFastq(StreamRest(self.source, self._head)), nothing, size)
+        elif file is None:
             yield from in_order(self.source, self._head, size)
         elif not self.source.is_gzip:
             yield from ranges_of(file, size, skip, start, stop)

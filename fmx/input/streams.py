@@ -1,4 +1,4 @@
-"""Streams: input files, compressed or not, and standard input."""
+"""Streams: input files, compressed or not, and standard input; FASTQ with sequences in several lines."""
 
 import io
 import os
@@ -6,7 +6,7 @@ import re
 import stat
 import sys
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +16,10 @@ from ..codecs import GZIP, CompressedStream, kind_of
 from ..codecs.bgzf import LONGEST, last_block
 from ..errors import InputError, named_input, shown
 from ..system import RegularFile, tell, widen
+from .dna import LETTERS
 
 if TYPE_CHECKING:
-    from . import ReadPath
+    from . import Reader, ReadPath
 
 SUFFIX = r"(\.(fastq|fq|fasta|fa|fna|txt))?(\.(gz|bgz|bgzf|zst|xz|bz2))?$"
 
@@ -132,3 +133,94 @@ class Source:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+# FASTQ with sequences in several lines, read in order and given as FASTQ with four lines per record.
+
+_AT_ONCE = 1 << 18  # bytes
+
+
+def is_wrapped(head: bytes) -> bool:
+    """Return whether FASTQ that begins with ``head`` has a record with several lines of sequence there.
+
+    Its qualities must have as many characters as the sequence, and end before a record, or beyond the head.
+    """
+    lines = iter(head.split(b"\n")[:-1])
+    for header, letters, _, qualities in _records_of(lines):
+        if not header.startswith(b"@"):
+            break
+        if letters[1:]:
+            missing, line = _length(letters) - _length(qualities), next(lines, None)
+            is_record = (
+                missing >= 0 if line is None else missing == 0 and (line[:1] == b"@" or not line.strip())
+            )
+            texts = list(map(_text, letters))
+            return is_record and all(texts) and not b"".join(texts).translate(None, LETTERS)
+    return False
+
+
+class WrappedFastq:
+    """The records of a Reader of FASTQ, each in four lines; damaged ones as they are."""
+
+    def __init__(self, reader: "Reader") -> None:
+        self._records, self._ahead = _records_of(_lines_of(reader)), bytearray()
+
+    def readinto(self, view: np.ndarray) -> int:
+        """Fill ``view`` (uint8 array), as far as the records go; return the number of bytes.
+
+        Raises InputError.
+        """
+        ahead = self._ahead
+        while len(ahead) < view.size and (record := next(self._records, None)):
+            header, letters, plus, qualities = record
+            ahead += header + _joined(letters) + plus + _joined(qualities)
+        n = min(view.size, len(ahead))
+        view[:n] = np.frombuffer(ahead[:n], np.uint8)
+        del ahead[:n]
+        return n
+
+
+def _lines_of(reader: "Reader") -> Iterator[bytes]:
+    """Yield the lines of a Reader with their ends; the last one may have none."""
+    data, rest = np.empty(_AT_ONCE, np.uint8), b""
+    while n := reader.readinto(data):
+        *lines, rest = (rest + data[:n].tobytes()).split(b"\n")
+        for line in lines:
+            yield line + b"\n"
+    if rest:
+        yield rest
+
+
+def _records_of(lines: Iterator[bytes]) -> Iterator[tuple[bytes, list[bytes], bytes, list[bytes]]]:
+    """Yield (header, lines of the sequence, line of +, lines of qualities) of each record.
+
+    Qualities end with the line that makes them as long as the sequence: a line of them may begin with @.
+    """
+    for header in lines:
+        letters, plus, qualities = [], b"", []  # type: tuple[list, bytes, list]
+        if header.startswith(b"@"):
+            for line in lines:
+                if line.startswith(b"+"):
+                    plus = line
+                    break
+                letters.append(line)
+            missing = _length(letters)
+            for line in lines:
+                qualities.append(line)
+                missing -= len(_text(line))
+                if missing <= 0:
+                    break
+        yield header, letters, plus, qualities
+
+
+def _text(line: bytes) -> bytes:
+    return line.removesuffix(b"\n").removesuffix(b"\r")
+
+
+def _length(lines: list[bytes]) -> int:
+    return sum(len(_text(line)) for line in lines)
+
+
+def _joined(lines: list[bytes]) -> bytes:
+    """Return lines as one, with the end of the last."""
+    return b"".join([*map(_text, lines[:-1]), *lines[-1:]])

@@ -89,7 +89,7 @@ def _lines(data: bytes) -> list:
 
 
 def _fastq(lines) -> list:
-    found: list = []
+    found, lines = [], _in_four_lines(lines) if _is_wrapped(lines) else lines
     while lines:
         if not lines[0].strip(BLANK):
             if any(line.strip(BLANK) for line in lines):
@@ -108,6 +108,40 @@ def _fastq(lines) -> list:
             raise RefusedError("a quality")
         found.append((name, letters, quality.decode()))
     return found
+
+
+def _is_wrapped(lines) -> bool:
+    """Whether a record has its sequence in several lines, and qualities that are as many as its letters."""
+    while lines and lines[0][:1] == b"@":
+        plus = [i for i, line in enumerate(lines) if i and line[:1] == b"+"][:1]
+        if not plus or plus[0] > 2:
+            parts = lines[1 : plus[0]] if plus else lines[1:]
+            letters = b"".join(parts)
+            if not all(parts) or not re.fullmatch(rb"[A-Za-z.]*", letters):
+                return False
+            behind, n = lines[plus[0] + 1 :] if plus else [], 0
+            while n < len(behind) and len(b"".join(behind[:n])) < len(letters):
+                n += 1
+            n_qualities = len(b"".join(behind[:n]))
+            if n < len(behind):
+                return n_qualities == len(letters) and (behind[n][:1] == b"@" or not behind[n].strip(BLANK))
+            return len(lines) > 2 and n_qualities <= len(letters)
+        lines = lines[plus[0] + 2 :]
+    return False
+
+
+def _in_four_lines(lines) -> list:
+    """Records in four lines each; what is no record as it is."""
+    found: list = []
+    while lines and lines[0][:1] == b"@":
+        plus = next((i for i, line in enumerate(lines) if i and line[:1] == b"+"), len(lines))
+        letters, stop = b"".join(lines[1:plus]), min(plus + 2, len(lines))
+        while stop < len(lines) and sum(map(len, lines[plus + 1 : stop])) < len(letters):
+            stop += 1
+        found += [lines[0], letters, *lines[plus : plus + 1]]
+        found += [b"".join(lines[plus + 1 : stop])] if plus + 1 < len(lines) else []
+        lines = lines[stop:]
+    return found + lines
 
 
 def _fasta(lines) -> list:
