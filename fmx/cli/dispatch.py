@@ -34,28 +34,22 @@ def run_job(
     progress, cache = Progress(args.quiet, warns=True), Cache()
     job = job.with_targets(Context(resources, progress, cache))
     check_clashes(inputs, job.output.places.items(), job.index_paths)
-    folder = None  # for the shards of a cluster run, beside the first output that is a regular file
-    for path in filter(None, job.output.places.values()):
-        is_file = path != STANDARD and (os.path.isfile(path) or not os.path.exists(path))
-        if not folder and is_file and os.path.isdir(os.path.dirname(os.path.abspath(path))):
-            folder = f"{path}.shards"
-    address = scheduler
-    is_here = not (shard or scheduler or file)
-    if folder and job.inputs and is_here and all(map(os.path.isfile, job.inputs)):
-        address = os.environ.get("DASK_SCHEDULER_ADDRESS")
-    if address or file:
+    if scheduler or file:
         from ..jobs.cluster import on_cluster
 
-        if not folder:
-            raise click.UsageError("a cluster run needs -o FILE, in a folder that all workers can see")
-        on_cluster(job, resources, progress, address, file, folder)
-    else:
-        part = None
-        if shard:
-            from ..jobs.shard import ShardRun
+        # The shards lie beside the first output that is a regular file.
+        for path in filter(None, job.output.places.values()):
+            is_file = path != STANDARD and (os.path.isfile(path) or not os.path.exists(path))
+            if is_file and os.path.isdir(os.path.dirname(os.path.abspath(path))):
+                on_cluster(job, resources, progress, scheduler, file, f"{path}.shards")
+                return
+        raise click.UsageError("a cluster run needs -o FILE, in a folder that all workers can see")
+    part = None
+    if shard:
+        from ..jobs.shard import ShardRun
 
-            part = ShardRun(shard[0], shard[1], str(job.output.path))
-        run(job, resources, progress, part, cache)
+        part = ShardRun(shard[0], shard[1], str(job.output.path))
+    run(job, resources, progress, part, cache)
 
 
 def check_clashes(

@@ -250,15 +250,3 @@ def test_a_cluster_that_is_not_there_is_told(arguments, words, command, home, mo
     monkeypatch.setattr(dask, "SCHEDULER", 1)
     done = command("search", "-q", "-x", "ref.fmx", "few.fq", *arguments.split())
     assert (done.code in (1, 2), words in done.err) == (True, True), done.err
-
-
-def test_the_scheduler_of_the_environment_is_taken_where_work_can_be_shared(home, shared, monkeypatch):
-    file, _ = shared
-    monkeypatch.setenv("DASK_SCHEDULER_ADDRESS", json.loads(file.read_text())["address"])
-    done = run(home, "search", "-x", "ref.fmx", "few.fq", "-o", "env.sam")
-    assert done.returncode == 0
-    assert "on the cluster at tcp://" in done.err
-    for where in ((), ("-o", "/dev/stdout")):  # which no shards can lie beside
-        done = run(home, "search", "-x", "ref.fmx", "few.fq", *where)
-        assert "on the cluster" not in done.err
-        assert len(done.out) > 1000
