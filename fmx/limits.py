@@ -17,8 +17,10 @@ SHARE = 0, 1
 IDENTITIES = 0, 4  # definitions of identity
 
 Processor = Literal["cpu", "cuda", "auto"]
+PairwiseProcessor = Literal["cpu", "cuda", "auto", "both"]
 Method = Literal["auto", "verify", "backward", "sparse"]
 PROCESSORS: tuple[str, ...] = get_args(Processor)
+PAIRWISE_PROCESSORS: tuple[str, ...] = get_args(PairwiseProcessor)
 METHODS: tuple[str, ...] = get_args(Method)
 GPU_ENGINES = (  # search/gpu/engines.py
     *("cuda_task-naive", "cuda_task-naive16", "cuda_task-improved", "cuda_memory", "cuda_full"),

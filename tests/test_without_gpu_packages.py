@@ -132,6 +132,7 @@ def test_auto_takes_the_cpu_and_says_why(line, fork, work):
         "index ref.fa.gz -o gpu.fmx --engine cuda", "index --add --layout cofi-k3 lcp.fmx --engine cuda",
         "search reads.fq.gz --engine cuda", "search reads.fq.gz --engine cuda_full",
         "mem --algorithm mummergpu genome.fa --engine cuda", "pairwise genes.fa --engine cuda",
+        "pairwise genes.fa --engine both",
     ],
 )  # fmt: skip
 def test_a_gpu_that_is_named_is_one_line(line, fork, work):

@@ -85,11 +85,11 @@ def prepare(
 
 def align(
     names: tuple, job: AlignmentJob, options: PairOptions, output: PairOutput, progress: Progress,
-    gpus: Sequence[GpuSession], run: Run,
+    gpus: tuple[list, bool], run: Run,
 ) -> AlignmentSummary:  # fmt: skip
     """Align the pairs, or those of a shard, write them, and return their AlignmentSummary.
 
-    ``gpus``: those that score the pairs.
+    ``gpus``: from open_gpus.
     """
     wall, values = progress.wall, output.values
     chunks = cut(job)
@@ -111,7 +111,7 @@ def align(
         wall.turn_to("aligning")
         n_done, n_lines, start = 0, 0, time.monotonic()
         total = sum(job.n_pairs(*chunk) for chunk in chunks)
-        with closing(compute(job, chunks, options.n_threads, pack, gpus)) as computed:
+        with closing(compute(job, chunks, options.n_threads, pack, *gpus)) as computed:
             for chunk, data in zip(chunks, computed, strict=True):
                 sink.write(square_piece(chunk, data) if values else data)
                 if not values:
@@ -132,9 +132,9 @@ def records(
     paths: Sequence[Any], options: PairOptions, progress: Progress, device: Device
 ) -> tuple[tuple, AlignmentJob, Generator[Records, None, None]]:
     """Return (names as in read_job, AlignmentJob, its Records in order, in pieces) of FASTA files."""
-    gpus = open_gpus(device, progress)
+    sessions, shared_out = open_gpus(device, progress)
     names, job = read_job(paths, options)
-    return names, job, compute(job, cut(job), options.n_threads, gpus=gpus)
+    return names, job, compute(job, cut(job), options.n_threads, gpus=sessions, shared_out=shared_out)
 
 
 def read_job(
@@ -153,9 +153,10 @@ def read_job(
     return (names, others), job
 
 
-def open_gpus(device: Device, progress: Progress) -> list[GpuSession]:
-    """Return the GpuSessions of the GPUs that score pairs, none if the CPU does."""
-    return choose_place(device, list, list, lambda where: progress.say(f"aligning on {where}"))
+def open_gpus(device: Device, progress: Progress) -> tuple[list, bool]:
+    """Return (GpuSessions of the GPUs that score pairs, whether the CPU's cores score as well)."""
+    sessions = choose_place(device, list, list, lambda where: progress.say(f"aligning on {where}"))
+    return sessions, device.engine == "both"
 
 
 def compute(
@@ -164,15 +165,18 @@ def compute(
     n_threads: int = 1,
     pack: Callable[[Any], Any] = lambda result: result,
     gpus: Sequence[GpuSession] = (),
+    shared_out: bool = False,
 ) -> Generator[Any, None, None]:
     """Yield the packed result of each of the chunks ``todo`` (jobs.cut), in order.
 
-    The GPUs ``gpus`` score them, and threads of the CPU trace the paths. Without GPUs, threads score, too.
+    The GPUs ``gpus`` score them, and threads of the CPU trace the paths. Without a GPU, or with
+    ``shared_out``, the threads score too.
     """
     if not todo:
         return
-    queue, n_workers = OrderedQueue(todo), n_threads if job.paths or not gpus else 0
-    loops = [partial(_work, Worker(job), queue, pack, not gpus) for _ in range(n_workers)]
+    queue, chunks = OrderedQueue(todo), shared_out or not gpus
+    n_workers = n_threads if chunks or job.paths else 0
+    loops = [partial(_work, Worker(job), queue, pack, chunks) for _ in range(n_workers)]
     if gpus:
         from .gpu import score_chunks
 

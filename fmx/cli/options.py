@@ -93,9 +93,9 @@ _one_gpu = together(_device_of(help="GPU to use, counted from 0."), _gpu_memory)
 on_processor = group(GPU, _engine_of(type=click.Choice(limits.PROCESSORS), help=_WHERE), _one_gpu)
 on_processors = group(
     GPU,
-    _engine_of(type=click.Choice(limits.PROCESSORS),
-               help="Compute scores on the CPU (cpu), on GPUs (cuda), or on GPUs if there are any, else on "
-               "the CPU (auto)."),
+    _engine_of(type=click.Choice(limits.PAIRWISE_PROCESSORS),
+               help="Compute scores on the CPU (cpu), on GPUs (cuda), on the CPU and GPUs together (both), "
+               "or on GPUs if there are any, else on the CPU (auto)."),
     _device_of(help="First GPU to use, counted from 0."),
     click.option("--gpus", type=number(1, 999), show_default="all; with --device, 1",
                  help="Number of GPUs to use."),

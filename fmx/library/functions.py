@@ -132,7 +132,7 @@ def open_index(
 def pairwise(
     sequences: Sequences, other: Sequences | None = None, *, identity: float = 0.0, iddef: int = 1,
     match: int = 4, mismatch: int = -5, gap: int = -10, threads: int | None = None,
-    engine: limits.Processor = "cpu",
+    engine: limits.PairwiseProcessor = "cpu",
 ) -> Table:  # fmt: skip
     """Align all pairs of sequences globally, as ``fmx pairwise`` does (docs/align.md).
 
@@ -143,7 +143,7 @@ def pairwise(
         iddef: Definition of identity, 0 to 4, as in vsearch.
         match, mismatch, gap: Scores of a match, a mismatch, and each base in a gap.
         threads: As in ``build``.
-        engine: Where to compute scores: cpu, cuda (GPUs), or auto (GPUs if any can be used).
+        engine: Where to compute scores: cpu, cuda (GPUs), both, or auto (GPUs if any can be used).
 
     Returns:
         A Table of dtype ``fmx.PAIR`` with one row per pair: ``query`` and ``target``, the numbers of the
@@ -168,7 +168,7 @@ def pairwise(
         float(arguments.checked("identity", identity, what, Real, lambda share: least <= share <= most)),
         n_threads=arguments.threads(threads),
     )
-    device = Device(arguments.one_of("engine", engine, limits.PROCESSORS), n_gpus=None)
+    device = Device(arguments.one_of("engine", engine, limits.PAIRWISE_PROCESSORS), n_gpus=None)
     sources = [SequenceSource("sequences", sequences)]
     if other is not None:
         sources.append(SequenceSource("other", other))

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 class Device:
     """The place of work that the options select.
 
-    ``engine``: cpu, cuda, auto, or one of GPU_ENGINES (limits.py); ``n_gpus``: number of GPUs (None: all;
-    only pairwise uses several), from number ``first``; ``memory``: bytes to use on each (None: all).
+    ``engine``: cpu, cuda, auto, one of GPU_ENGINES (limits.py), or both (pairwise); ``n_gpus``: number of
+    GPUs (None: all; only pairwise uses several), from number ``first``; ``memory``: bytes that may be used
+    on each (None: all).
     """
 
     engine: str = "cpu"

@@ -139,6 +139,7 @@ def test_a_worker_without_a_file_or_with_another_fmx_is_named_with_its_host(name
     ("engine", "expected"),
     [
         ("cuda", [("cuda", 3), ("cuda", 3), ("cuda", 3)]),  # one waits for the other
+        ("both", [("both", 3), ("both", 3), ("both", 3)]),
         ("auto", [("cpu", 1), ("cpu", 1), ("cpu", 1)]),
     ],
 )
@@ -150,7 +151,7 @@ def test_gpus_have_a_shard_at_a_time(engine, expected, monkeypatch):
         used.append((resources.place.engine, resources.threads))
         if len(used) == 1:
             are_busy.set()
-            is_over.wait(0 if engine == "cuda" else None)
+            is_over.wait(0 if engine in ("cuda", "both") else None)
 
     monkeypatch.setattr(cluster, "run_job", work)
     monkeypatch.setattr(cluster, "n_threads_here", lambda: 3)

@@ -146,8 +146,8 @@ def test_shared_memory_is_needed_to_the_last_byte():
 def test_devices_write_the_same_bytes(options, folder, command):
     sequences = ["ACGTACGTACGTAAGT", "ACGTACGTACGTAGT", "TTTTACGACG", "", "ACGTACNTACGTAAGT"]
     (folder / "s.fa").write_bytes(cases.fasta(zip("abcde", sequences, strict=True)))
-    engines = ("cpu", "cuda", "auto --device 0")
+    engines = ("cpu", "cuda", "both", "auto --device 0")
     done = [command("pairwise", "s.fa", *options, "--engine", *engine.split()) for engine in engines]
-    assert [each.code for each in done] == [0] * 3, [each.err for each in done]
+    assert [each.code for each in done] == [0] * 4, [each.err for each in done]
     assert len({each.out for each in done}) == 1
     assert done[0].out.count(b"\n") > 3

@@ -54,7 +54,7 @@ def fmx(*arguments) -> bytes:
 def test_pairwise_writes_the_bytes_of_the_cpu(genes, options):
     wanted = fmx("pairwise", "-q", genes, *options)
     assert len(wanted.splitlines()) > 100
-    for where in (["cuda"], ["auto"], ["cuda", "--device", 0], ["cuda", "--device", 1]):
+    for where in (["cuda"], ["both"], ["auto"], ["cuda", "--device", 0], ["cuda", "--device", 1]):
         assert fmx("pairwise", "-q", genes, *options, "--engine", *where) == wanted, where
 
 
