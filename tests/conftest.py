@@ -174,6 +174,14 @@ def index_of(tmp_path_factory):
     return index_of
 
 
+@pytest.fixture(scope="session")
+def screened(tmp_path_factory):
+    """A folder with the references, indexes and reads of screened.py."""
+    from screened import make
+
+    return make(tmp_path_factory.mktemp("screened"))
+
+
 class Result:
     """Exit code, standard output (bytes) and standard error (str) of a command."""
 

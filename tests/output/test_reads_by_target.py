@@ -13,48 +13,18 @@ import hypothesis
 import naive
 import naive_pairs
 import pytest
-import workflow
 from conftest import ON_CPU
 from hypothesis import strategies as st
-from texts import random_letters, reads_of
+from screened import CONTIGS, GROUPS, PAIRS, READS, REFERENCES, UNIT
 
 from fmx.errors import OutputError
 from fmx.output import files
 from fmx.output.files import ReadsOutput
 
-UNIT = random_letters(60, "target")
-REFERENCES = {
-    "host": [("h/1", UNIT + random_letters(90, 1)), (".h2", random_letters(90, 2) + "N" + UNIT[20:])],
-    "phage": [("p:1", UNIT[10:] + random_letters(80, 3) + "AC" * 20)],
-    "adapter": [("a", random_letters(83, 4) + UNIT[:32] + "AC" * 20)],
-}
-CONTIGS = [contig for contigs in REFERENCES.values() for contig in contigs]
-GROUPS = [name for name, contigs in REFERENCES.items() for _ in contigs]
 NAMES = {"contig": ["h_1", "_h2", "p:1", "a"], "group": list(REFERENCES), "index": list(REFERENCES)}
-READS = [
-    (f"r{i}", read)
-    for i, read in enumerate([*reads_of(CONTIGS, n=40), UNIT[:25], UNIT[42:58], UNIT[2:50], "AC" * 12, ""])
-]
-MATES = [
-    [(f"p{i}", read) for i, (_, read) in enumerate(READS[mate : len(READS) & ~1 : 2])] for mate in (0, 1)
-]
+NAMED = [(f"r{i}", read) for i, read in enumerate(READS)]
+MATES = [[(f"p{i}", pair[mate]) for i, pair in enumerate(PAIRS)] for mate in (0, 1)]
 LEAST = 20  # of a stretch
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory):
-    """A folder with an index of each reference, unlike each other, one of all, and reads."""
-    folder, fastas = tmp_path_factory.mktemp("targets"), []
-    kinds = ({"part_size": 210}, {"sa_rate": 1}, {})
-    for (name, contigs), how in zip(REFERENCES.items(), kinds, strict=True):
-        fastas.append(folder / f"{name}.fa")
-        fastas[-1].write_bytes(cases.fasta(contigs))
-        workflow.build_index(fastas[-1], folder / f"{name}.fmx", workflow.IndexOptions(**how))
-    workflow.build_index(fastas, folder / "all.fmx")
-    (folder / "r.fq").write_bytes(cases.fastq(READS))
-    for mate, records in enumerate(MATES, 1):
-        (folder / f"{mate}.fq").write_bytes(cases.fastq(records))
-    return folder
 
 
 @functools.cache
@@ -99,16 +69,16 @@ OPTIONS = {
     "exact": (), "at most": ("-m", "3"), "near": ("--mismatches", "1"),
     "near, best": ("--mismatches", "1", "--strata"), "stretches": ("--min-match", str(LEAST)),
 }  # fmt: skip
-READ_FILES = {"reads": ((READS,), ("r.fq",)), "pairs": (MATES, ("-1", "1.fq", "-2", "2.fq"))}
+READ_FILES = {"reads": ((NAMED,), ("r.fq",)), "pairs": (MATES, ("-1", "1.fq", "-2", "2.fq"))}
 
 
 @pytest.mark.parametrize("by", NAMES)
 @pytest.mark.parametrize("way", OPTIONS)
 def test_reads_are_in_the_files_of_what_they_occur_in(
-    way, by, home, command, chunks_of, tmp_path, monkeypatch
+    way, by, screened, command, chunks_of, tmp_path, monkeypatch
 ):
     chunks_of(900)
-    monkeypatch.chdir(home)
+    monkeypatch.chdir(screened)
     indexes = [f"{name}.fmx" for name in REFERENCES] if by == "index" else ["all.fmx"]
     words = ["search", "-q", *(word for index in indexes for word in ("-x", index)), *OPTIONS[way]]
     words += [] if way == "stretches" else ["-o", "/dev/null"]
@@ -155,7 +125,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("options", REFUSED)
 def test_what_cannot_be_is_refused_before_any_work(options, folder, command):
-    (folder / "a.fq").write_bytes(cases.fastq(READS))
+    (folder / "a.fq").write_bytes(cases.fastq(NAMED))
     for name, contigs in (
         ("x", "ab"),
         ("same", ["c/1", "c_1"]),
@@ -171,10 +141,11 @@ def test_what_cannot_be_is_refused_before_any_work(options, folder, command):
     assert sorted(path.name for path in folder.iterdir()) == before
 
 
-def test_all_files_appear_or_none_does(home, folder, command, monkeypatch, chunks_of):
+def test_all_files_appear_or_none_does(screened, folder, command, monkeypatch, chunks_of):
     """As on a full disk, and when killed."""
     chunks_of(900)
-    words = ["search", "-q", "-x", home / "all.fmx", home / "r.fq", "-o", "out.sam", "--al", "{target}.fq"]
+    words = ["search", "-q", "-x", screened / "all.fmx", screened / "r.fq", "-o", "out.sam"]
+    words += ["--al", "{target}.fq"]
     write, n_written = files.OutputFile.write, []
 
     def full(file, piece):
@@ -204,7 +175,7 @@ def test_all_files_appear_or_none_does(home, folder, command, monkeypatch, chunk
 
 def test_too_many_targets_are_refused_before_any_work(folder, command, monkeypatch):
     cases.build(folder / "x.fmx", [(f"c{i}", UNIT) for i in range(300)])
-    (folder / "r.fq").write_bytes(cases.fastq(READS))
+    (folder / "r.fq").write_bytes(cases.fastq(NAMED))
     limits, of_process = [100, 200], resource.getrlimit
 
     def set_limit(_, values):

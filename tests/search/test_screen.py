@@ -7,17 +7,8 @@ import naive
 import naive_pairs
 import pytest
 import workflow
-from texts import numbered, random_letters, reads_of
-
-UNIT = random_letters(60, "screen")
-REFERENCES = {
-    "host": [("h1", UNIT + random_letters(40, 1)), ("h2", random_letters(50, 2) + "N" + UNIT[40:])],
-    "phage": [("p", UNIT[20:] + random_letters(30, 3))],
-    "adapter": [("a", random_letters(33, 4) + UNIT[:12])],
-}
-CONTIGS = [contig for own in REFERENCES.values() for contig in own]
-GROUPS = [name for name, own in REFERENCES.items() for _ in own]
-READS = [*reads_of(CONTIGS, n=60), UNIT[:25], UNIT[42:58], UNIT[2:12], *"ACGT", "AC", "N", ""]
+from screened import CONTIGS, GROUPS, PAIRS, READS, REFERENCES, UNIT
+from texts import numbered, random_letters
 
 
 def combinations(found, of="indexes") -> list:
@@ -33,34 +24,18 @@ def combinations(found, of="indexes") -> list:
     return [f"{of}\tnumber\treads\tpercent", *lines]
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory):
-    """A folder with an index of each reference, one of all, unlike each other, and r.fq."""
-    folder = tmp_path_factory.mktemp("screen")
-    (folder / "r.fq").write_bytes(cases.fastq((f"r{i}", read) for i, read in enumerate(READS)))
-    files = []
-    for (name, contigs), how in zip(
-        REFERENCES.items(), [{"part_size": 110}, {"sa_rate": 3}, {}], strict=True
-    ):
-        files.append(folder / f"{name}.fa")
-        files[-1].write_bytes(cases.fasta(contigs))
-        workflow.build_index(files[-1], folder / f"{name}.fmx", workflow.IndexOptions(**how))
-    workflow.build_index(files, folder / "all.fmx")
-    return folder
-
-
-def several(home) -> list:
-    return [word for name in REFERENCES for word in ("-x", home / f"{name}.fmx")]
+def several(screened) -> list:
+    return [word for name in REFERENCES for word in ("-x", screened / f"{name}.fmx")]
 
 
 @pytest.mark.parametrize(("most", "v"), [(None, 0), (4, 0), (None, 1)])
-def test_reads_are_told_apart_by_the_indexes_that_they_occur_in(most, v, home, folder, command):
+def test_reads_are_told_apart_by_the_indexes_that_they_occur_in(most, v, screened, folder, command):
     if v:
         found = [[place[1:] for place in naive.near(CONTIGS, read, v)] for read in READS]
     else:
         found = [naive.locate(CONTIGS, read) for read in READS]
     found = [places if most is None or len(places) <= most else [] for places in found]
-    how = ["search", "-q", *several(home), home / "r.fq", "--un", "rest.fq", "--al", "some.fq"]
+    how = ["search", "-q", *several(screened), screened / "r.fq", "--un", "rest.fq", "--al", "some.fq"]
     how += ["--mismatches", v, *(["-m", most] if most else [])]
     result = command(*how)
     assert (result.code, result.err) == (0, "")
@@ -72,11 +47,11 @@ def test_reads_are_told_apart_by_the_indexes_that_they_occur_in(most, v, home, f
     assert (folder / "some.fq").read_text().count("@r") == len(READS) - len(rest)
 
 
-def test_groups_of_one_index_are_screened_alike(home, folder, command):
+def test_groups_of_one_index_are_screened_alike(screened, folder, command):
     found = [naive.locate(CONTIGS, read) for read in READS]
-    for indexes, of in ((several(home), "indexes"), (["-x", home / "all.fmx"], "groups")):
+    for indexes, of in ((several(screened), "indexes"), (["-x", screened / "all.fmx"], "groups")):
         expected = combinations(found, of)
-        how = ["search", "-q", *indexes, home / "r.fq", "--screen", "s.tsv", "--counts", "n.tsv"]
+        how = ["search", "-q", *indexes, screened / "r.fq", "--screen", "s.tsv", "--counts", "n.tsv"]
         result = command(*how, "--counts-by", "group")
         assert (result.code, result.err, result.out) == (0, "", b"")
         assert (folder / "s.tsv").read_text().splitlines() == expected
@@ -98,13 +73,9 @@ def test_groups_of_one_index_are_screened_alike(home, folder, command):
         (4, (2, True)),
     ],
 )
-def test_a_pair_occurs_wherever_one_of_its_mates_does(most, near, home, folder, command):
-    pairs = list(zip(READS[::2], READS[1::2], strict=False))
-    for mate in (0, 1):
-        records = ((f"r{i}", pair[mate]) for i, pair in enumerate(pairs))
-        (folder / f"{mate + 1}.fq").write_bytes(cases.fastq(records))
+def test_a_pair_occurs_wherever_one_of_its_mates_does(most, near, screened, folder, command):
     found = []
-    for pair in pairs:
+    for pair in PAIRS:
         places = [naive_pairs.occurrences(CONTIGS, read, *near) for read in pair]
         proper = naive_pairs.proper_pairs(CONTIGS, *pair, "fr", 0, 20, *near)
         numbers = [len(proper)] * 2 if proper else map(len, places)
@@ -112,46 +83,37 @@ def test_a_pair_occurs_wherever_one_of_its_mates_does(most, near, home, folder, 
         found.append([place for own, n in limited if most is None or n <= most for place in own])
     expected = combinations(found)
     expected[0] = expected[0].replace("reads", "pairs")
-    limit = ["-m", most] if most else []
-    how = ["search", "-q", "-1", "1.fq", "-2", "2.fq", "--max-insert", 20, *limit, "--mismatches", near[0]]
+    mates = ["-1", screened / "1.fq", "-2", screened / "2.fq", "--max-insert", 20]
+    how = ["search", "-q", *mates, *(["-m", most] if most else []), "--mismatches", near[0]]
     how += ["--strata"] if near[1] else []
     how += ["--al", "some.fq", "--un", "rest.fq"]
-    assert command(*how, *several(home)).out.decode().splitlines() == expected
+    assert command(*how, *several(screened)).out.decode().splitlines() == expected
     expected[0] = expected[0].replace("indexes", "groups")
-    hits = [
-        "-x",
-        home / "all.fmx",
-        "--screen",
-        "s.tsv",
-        "--counts",
-        "n.tsv",
-        "-o",
-        "hits.sam",
-        "--no-unmapped",
-    ]
+    hits = ["-x", screened / "all.fmx", "--screen", "s.tsv", "--counts", "n.tsv", "-o", "hits.sam"]
+    hits += ["--no-unmapped"]
     for more in ([], hits):
         assert not more or command(*how, *more).code == 0
         for name, has_hit in (("some", True), ("rest", False)):
             for mate in (1, 2):
                 lines = (folder / f"{name}_{mate}.fq").read_text().splitlines()
-                reads = [int(line[2:]) for line in lines if line.startswith("@r")]
+                reads = [int(line[2:]) for line in lines if line.startswith("@p")]
                 assert reads == [i for i, places in enumerate(found) if bool(places) == has_hit]
     assert (folder / "s.tsv").read_text().splitlines() == expected
     lines = (folder / "hits.sam").read_text().splitlines()
     mapped = {line.split("\t")[0] for line in lines if line[0] != "@"}
-    assert mapped == {f"r{i}" for i, places in enumerate(found) if places}
+    assert mapped == {f"p{i}" for i, places in enumerate(found) if places}
 
 
 @pytest.mark.parametrize("arguments", [["-a"], ["-k", "2", "--seed", "3"], ["--mismatches", "1", "-a"]])
-def test_hits_in_several_indexes_are_those_of_one(arguments, home, folder, command):
-    how = ["search", "-q", home / "r.fq", "-o", "hits.sam", "--counts", "n.tsv", *arguments]
+def test_hits_in_several_indexes_are_those_of_one(arguments, screened, folder, command):
+    how = ["search", "-q", screened / "r.fq", "-o", "hits.sam", "--counts", "n.tsv", *arguments]
     found = []
-    for indexes in (several(home), ["-x", home / "all.fmx"]):
+    for indexes in (several(screened), ["-x", screened / "all.fmx"]):
         assert command(*how, *indexes).code == 0
         lines = (folder / "hits.sam").read_text().splitlines()
         found.append(([x for x in lines if not x.startswith("@PG")], (folder / "n.tsv").read_text()))
     assert found[0] == found[1]
-    for indexes in (several(home), ["-x", home / "all.fmx"]):
+    for indexes in (several(screened), ["-x", screened / "all.fmx"]):
         found.append(command("locate", "-q", *indexes, "-p", UNIT[42:58], "-p", "AC").out)
     assert found[2] == found[3]
 
