@@ -224,11 +224,6 @@ class LoadedKernel:
         self._handle = int(self._function)
         self._buffers = threading.local()  # ``words``: arguments of a launch; ``places``: their addresses
 
-    def attribute(self, name: str) -> int:
-        """Return an attribute of CUfunction_attribute, such as LOCAL_SIZE_BYTES or NUM_REGS."""
-        kind = getattr(bindings().CUfunction_attribute, f"CU_FUNC_ATTRIBUTE_{name}")
-        return int(ask("cuFuncGetAttribute", kind, self._function))
-
     def __call__(
         self, grid: int, block: int, stream: Any, shared: int, slots: Any, arguments: tuple = ()
     ) -> None:

@@ -46,13 +46,6 @@ def next_hashes(room, forward, reverse, bases):
 
 
 @device
-def _next_two(room, forward, reverse, bases, shift):
-    """Advance both hashes by two bases, which are ``shift`` bits up in ``bases`` (in_turn)."""
-    forward, reverse = next_hashes(room, forward, reverse, (bases[0] >> shift) & np.uint32(15))
-    return next_hashes(room, forward, reverse, (bases[1] >> shift) & np.uint32(15))
-
-
-@device
 def _try_two(room, state, bases, shift, place):
     """Advance by two bases and compare each k-mer: (forward, reverse, smallest, its place)."""
     forward, reverse, best, best_place = state
@@ -95,9 +88,11 @@ def _begin(k, steps, room, words, first, half):
     n, i = k - 1, np.int64(0)
     forward, reverse = np.uint32(steps[N_STEPS] >> np.uint64(32)), np.uint32(steps[N_STEPS])
     if n >= 16:
-        bases = in_turn(np.uint32(word >> np.uint64(32)), np.uint32(0))
-        for shift in range(28, -4, -4):
-            forward, reverse = _next_two(room, forward, reverse, bases, np.uint32(shift))
+        one, two = in_turn(np.uint32(word >> np.uint64(32)), np.uint32(0))
+        for by in range(28, -4, -4):
+            shift = np.uint32(by)
+            forward, reverse = next_hashes(room, forward, reverse, (one >> shift) & np.uint32(15))
+            forward, reverse = next_hashes(room, forward, reverse, (two >> shift) & np.uint32(15))
         word, i = word << np.uint64(32), np.int64(16)
     while i < n:
         forward, reverse = next_hashes(room, forward, reverse, np.uint32(word >> np.uint64(62)))

@@ -15,6 +15,7 @@ from cover import cover
 from packed import codes_of, pack
 from texts import random_letters
 
+from fmx.compiler import cuda_driver
 from fmx.errors import UnsupportedError
 from fmx.index import layouts
 from fmx.index.reference import make_blocks
@@ -132,4 +133,6 @@ def test_every_engine_gives_the_intervals_of_plain_comparison(text, way, device,
         listed = list(zip(found.lo.tolist(), found.hi.tolist(), strict=True))
         assert listed == expected, (engine, query)
         for code in () if SIMULATED else launch.kernel._loaded.values():
-            assert code.attribute("LOCAL_SIZE_BYTES") == 0, f"{engine} keeps registers in memory"
+            kind = cuda_driver.bindings().CUfunction_attribute.CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES
+            n_bytes = cuda_driver.ask("cuFuncGetAttribute", kind, code._function)
+            assert n_bytes == 0, f"{engine} keeps registers in memory"
