@@ -40,15 +40,19 @@ def iupac_codes(text: str, others: str = "") -> str:
     return text.upper()
 
 
-def number(least: float, most: float, kind: type = int) -> Callable[[Any], float]:
-    """Return a function that parses a number, an int or a float, from ``least`` to ``most``."""
+def number(least: float, most: float, kind: type = int, before: str = "") -> Callable[[Any], float]:
+    """Return a function that parses a number, an int or a float, from ``least`` to ``most``.
+
+    ``before``: what to write before a value that is not a number, in the message about it.
+    """
 
     def n(value: Any) -> float:
         try:
             parsed = kind(value)
         except ValueError as error:
             what = "whole number" if kind is int else "number"
-            raise click.BadParameter(f"{value!r} is not a {what}") from error
+            remedy = f"; write {before} {value}" if before else ""
+            raise click.BadParameter(f"{value!r} is not a {what}{remedy}") from error
         if not least <= parsed <= most:
             limit = f"from {least} to {most}" if most < 1 << 31 or parsed > most else f"{least} or more"
             raise click.BadParameter(f"must be {limit}, not {value}")

@@ -116,7 +116,7 @@ MESSAGES = [
     ("mem -L --format sam q.fa", "-c, -L and -F need --format mummer"),
     ("pairwise --matrix score --cigar a.fa", "give only one of --matrix and --cigar"),
     ("index --layout auto --sa-rate 4 a.fa", "--layout auto chooses the SA rate: leave out --sa-rate"),
-    ("search --min-match r.fq", "--min-match: 'r.fq' is not a whole number"),
+    ("search --min-match r.fq", "--min-match: 'r.fq' is not a whole number; write --min-match 31 r.fq"),
     ("search --gpu r.fq", "no option --gpu in 'fmx search': did you mean --engine?"),
     ("search --forward-only --reverse-only r.fq", "give only one of --forward-only and --reverse-only"),
     ("search --strata r.fq", "--strata needs --mismatches 1 or 2"),

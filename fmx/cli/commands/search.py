@@ -76,9 +76,11 @@ def _check_reference(path: str) -> None:
     options.mismatches,
     click.option("--strata", is_flag=True,
                  help="Report only the hits, or proper pairs, with the fewest mismatches."),
-    click.option("--min-match", "stretch", type=options.number(*limits.STRETCH),
-                 help="Find reads of which N consecutive bases, such as 31, occur, not all, and pairs with "
-                 "such a mate, for --al, --un, --screen and --counts; no hits are written."),
+    click.option("--min-match", "stretch", is_flag=False, flag_value=limits.USUAL_STRETCH, metavar="[N]",
+                 type=options.number(*limits.STRETCH, before=f"--min-match {limits.USUAL_STRETCH}"),
+                 help=f"Find reads of which N consecutive bases, or {limits.USUAL_STRETCH} without N, occur, "
+                 "not all, and pairs with such a mate, for --al, --un, --screen and --counts; no hits are "
+                 "written."),
     click.option("--seed", type=options.number(*limits.SEED),
                  help="Choose the reported hits at random, not the first; the same N gives the same "
                  "hits."),
