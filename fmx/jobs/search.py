@@ -1,4 +1,4 @@
-"""The jobs of fmx search and fmx locate: map reads, or list the occurrences of patterns.
+"""The job of fmx search and fmx locate: map reads, or list the occurrences of patterns.
 
 reads -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> SAM, BAM ...   (search/mapper.py)
 """
@@ -46,11 +46,6 @@ class ReadInput:
     literal: tuple[str, ...] = ()
     tags: str = "RG"
 
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """All files of reads."""
-        return (*self.first, *self.second)
-
     def sources(self, in_pairs: bool) -> ReadFiles:
         """Return what to map: files, PairedFiles, or the literal sequences as FASTA."""
         if self.literal:
@@ -80,7 +75,7 @@ def make_writer(
 
 @dataclass(frozen=True)
 class SearchJob(Job):
-    """Map reads to an index."""
+    """Map reads to an index, or list the occurrences of patterns."""
 
     name: ClassVar[str] = "search"
     index: IndexChoice = field(metadata=PLACE)
@@ -90,7 +85,7 @@ class SearchJob(Job):
 
     @property
     def inputs(self) -> tuple[str, ...]:  # type: ignore[override]
-        return self.reads.paths
+        return (*self.reads.first, *self.reads.second)
 
     def with_targets(self, context: Context) -> "SearchJob":
         reads = self.output.reads
@@ -105,7 +100,7 @@ class SearchJob(Job):
         near, output = self.mapping.near, self.output
         has_hits = output.kind != "nothing" and not output.matrix  # with the names of contigs
         has_names = has_hits or ("--counts" in output.tables and not output.by_group)
-        remedy = RENAME + ", or write only tables, with --counts-by group" * (self.name == "search")
+        remedy = RENAME + ", or write only tables, with --counts-by group" * (self.mapping.noun == "read")
         return self.index.open(
             context, near is not None, bool(near and near.iupac), remedy if has_names else ""
         )
@@ -202,10 +197,3 @@ class SearchJob(Job):
             return summary
 
         return work
-
-
-@dataclass(frozen=True)
-class LocateJob(SearchJob):
-    """List every occurrence of patterns."""
-
-    name: ClassVar[str] = "locate"

@@ -13,7 +13,7 @@ from .. import options
 
 if TYPE_CHECKING:
     from ...jobs.products import ProductsJob
-    from ...jobs.search import LocateJob
+    from ...jobs.search import SearchJob
 
 
 @options.command
@@ -96,7 +96,7 @@ def _products_of(args: SimpleNamespace) -> "ProductsJob":
     )
 
 
-def _patterns_of(args: SimpleNamespace) -> "LocateJob":
+def _patterns_of(args: SimpleNamespace) -> "SearchJob":
     """Return the job that lists the occurrences of patterns.  Raises UsageError."""
     if args.max_size is not None:
         raise click.UsageError("--max-size is for PCR products: give --pairs with it")
@@ -113,7 +113,7 @@ def _patterns_of(args: SimpleNamespace) -> "LocateJob":
     kind = _format(args)
     if args.iupac and kind == "sam":
         raise click.UsageError("SAM cannot represent IUPAC patterns: write TSV, BED or Parquet with --iupac")
-    from ...jobs.search import LocateJob, ReadInput
+    from ...jobs.search import ReadInput, SearchJob
     from ...output.search_output import SearchOutput
     from ...search.hits import ALL, Near, SelectionPolicy
     from ...search.mapping import MapOptions
@@ -124,7 +124,7 @@ def _patterns_of(args: SimpleNamespace) -> "LocateJob":
     output = SearchOutput(
         args.output, kind, mismatches=args.mismatches, absent=args.absent, matrix=args.matrix
     )
-    return LocateJob(
+    return SearchJob(
         options.index_of(args),
         ReadInput(args.patterns, literal=args.literal),
         MapOptions(SelectionPolicy(ALL), strands, near=near, noun="pattern"),
