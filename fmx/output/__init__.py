@@ -28,36 +28,29 @@ SamHeader: TypeAlias = "Callable[[NameLines], bytes]"  # from the names of conti
 Opening: TypeAlias = "tuple[Any, bytes]"  # a writer, and the bytes before the first record
 
 
-class Format(NamedTuple):
-    """The module that writes a format, and the commands that offer it."""
-
-    module: str
-    commands: tuple
-
-
-FORMATS = {
-    "mummer": Format("fmx.output.formats.mummer", ("mem",)),
-    "sam": Format("fmx.output.formats.sam", ("search", "locate", "mem")),
-    "bam": Format("fmx.output.formats.bam", ("search",)),
-    "cram": Format("fmx.output.formats.bam", ("search",)),
-    "tsv": Format("fmx.output.formats.tsv", ("search", "locate", "mem", "pairwise")),
-    "paf": Format("fmx.output.formats.paf", ("search", "mem", "pairwise")),
-    "bed": Format("fmx.output.formats.bed", ("search", "locate", "mem")),
-    "rtab": Format("fmx.output.formats.matrix", ()),
-    "npz": Format("fmx.output.formats.matrix", ()),
-    "nothing": Format("fmx.output.hits", ()),
-    "parquet": Format("fmx.output.formats.parquet", ("search", "locate")),
+FORMATS: dict[str, tuple[str, tuple[str, ...]]] = {  # the module, and the commands that offer the format
+    "mummer": ("formats.mummer", ("mem",)),
+    "sam": ("formats.sam", ("search", "locate", "mem")),
+    "bam": ("formats.bam", ("search",)),
+    "cram": ("formats.bam", ("search",)),
+    "tsv": ("formats.tsv", ("search", "locate", "mem", "pairwise")),
+    "paf": ("formats.paf", ("search", "mem", "pairwise")),
+    "bed": ("formats.bed", ("search", "locate", "mem")),
+    "rtab": ("formats.matrix", ()),
+    "npz": ("formats.matrix", ()),
+    "nothing": ("hits", ()),
+    "parquet": ("formats.parquet", ("search", "locate")),
 }
 
 
 def kinds_of(command: str) -> list:
     """Return the formats that a command offers."""
-    return [kind for kind, form in FORMATS.items() if command in form.commands]
+    return [kind for kind, (_, commands) in FORMATS.items() if command in commands]
 
 
 def module_of(kind: str) -> ModuleType:
     """Import the module of a format."""
-    return import_module(FORMATS[kind].module)
+    return import_module(f"{__name__}.{FORMATS[kind][0]}")
 
 
 class ReadsPiece(NamedTuple):
