@@ -119,7 +119,7 @@ class GpuSpanBuffer(SpanBuffer):
         self._reader = after(reader.file, reader.start + n_bytes)
         self._on_gpu, self._buffer = on_gpu, on_host
         self.n, self.is_end, self._known = n, is_end, first if first < last else n
-        if is_end and find_end(on_host[last:n]) == 0:
+        if is_fastq and is_end and find_end(on_host[last:n]) == 0:
             self.whole()  # the last line ends further inside
         return report[_BORDERS]
 

@@ -79,13 +79,13 @@ class SpanBuffer:
         self.n += self._reader.readinto(self._buffer[self.n : n])
         self.is_end = self.n < n
 
-    def drop_blank(self, size: int, is_fastq: bool) -> int:
-        """Drop the end of the last line, and blank lines after it; return how many newlines that count these
+    def drop_blank(self, size: int) -> int:
+        """Drop the end of the last line of FASTQ, and blank lines after it; return how many newlines these
         had in the first ``size`` bytes."""
         end = find_end(self.data())
         dropped = self.data()[end:size]
         self.n = end
-        return count(dropped, dropped.size, is_fastq)
+        return count(dropped, dropped.size, True)
 
     def _make_room(self, n: int) -> None:
         """Make room for n bytes and a final newline."""
@@ -148,8 +148,8 @@ class Span:
             size = self._reader.begin() if self._size is None else self._size
             buffer = hold(self._reader)
             n_newlines = buffer.load(size, BEYOND, self.is_fastq)
-            if buffer.is_end:
-                n_newlines -= buffer.drop_blank(size, self.is_fastq)
+            if self.is_fastq and buffer.is_end:
+                n_newlines -= buffer.drop_blank(size)
         except BaseException as error:
             before = self._before.result() if isinstance(error, InputError) else None
             is_past = before is not None and n_records(before, self.is_fastq) >= self._records.stop

@@ -93,6 +93,14 @@ def test_blank_lines_between_records_are_refused_at_every_border(n_blank, end):
             assert len(parsed(data, chunk_size)) == number - 1
 
 
+@pytest.mark.parametrize("end", [b"\x0b", b"\n\x0c\n", b"\r\r"])
+def test_white_space_at_the_end_of_fasta_is_no_line_end(end):
+    assert len(parsed(FASTA + b" \n\t\n\n")) == len(READS)
+    for chunk_size in (1, 40, 1 << 20):
+        with pytest.raises(InputError, match="record 9: "):
+            parsed(FASTA + end, chunk_size)
+
+
 def memory_of(code, path) -> int:
     """Bytes that a program takes at most, beyond what it takes after a start."""
     program = f"""
