@@ -64,17 +64,15 @@ def contigs_of_stretches(contigs, read: str, n: int, strands=(FORWARD, REVERSE))
     }
 
 
-def counts(contigs, found) -> list:
-    """Lines of ``fmx search --counts``, of reads whose occurrences are ``found``."""
+def counts(contigs, found, by_group=False) -> list:
+    """Lines of ``fmx search --counts``, of reads with these occurrences; ``contigs`` may be groups."""
     lines = []
     for number, (name, sequence) in enumerate(contigs):
         here = [(sum(place[0] == number for place in places), len(places)) for places in found]
-        millionths = sum((2 * n * 10**6 + total) // (2 * total) for n, total in here if n)
-        numbers = (
-            sum(n > 0 for n, _ in here),
-            sum(n for n, _ in here),
-            sum(n == total == 1 for n, total in here),
-        )
+        here = [(n, total) for n, total in here if n]
+        millionths = sum((2 * n * 10**6 + total) // (2 * total) for n, total in here)
+        unique = sum(n == total and (n == 1 or by_group) for n, total in here)
+        numbers = [len(here), sum(n for n, _ in here), unique, *[len(here) - unique] * by_group]
         shares = f"{millionths // 10**6}.{millionths % 10**6:06}"
         lines.append("\t".join(map(str, (name, len(sequence), *numbers, shares))))
     return lines
