@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import cases
+import pysam
 import pytest
 from cluster.nearby import CONTIGS, reads
 
@@ -56,6 +57,58 @@ def test_collapsed_reads_are_written_as_fasta_by_one_rule(option, command, index
         done = command(*words, option, "x.fq")
         message = f"{option} x.fq: the output can only be FASTA, not .fq; choose another name\n"
         assert (done.code, done.err.endswith(message)) == (2, True), done.err
+
+
+@pytest.mark.parametrize("kind", ["sam", "bam", "cram"])
+def test_merge_converts_alignments_by_the_suffix(kind, command, index_of, tmp_path):
+    (tmp_path / "few.fq").write_bytes(cases.fastq(reads(50)))
+    arguments = [
+        "search",
+        "-q",
+        "-a",
+        "-x",
+        index_of(CONTIGS),
+        tmp_path / "few.fq",
+        "--rg",
+        r"@RG\tID:a\tSM:b",
+    ]
+    assert command(*arguments, "-o", tmp_path / "one.sam").code == 0
+    for i in (1, 2):
+        done = command(*arguments, "--format", kind, "--shard", f"{i}/2", "-o", tmp_path / "out.d")
+        assert done.code == 0, done.err
+    expected = records_of(tmp_path / "one.sam")
+    for suffix, begin in {"sam": b"@HD", "bam": b"\x1f\x8b", "cram": b"CRAM"}.items():
+        path = tmp_path / f"all.{suffix}"
+        assert command("merge", tmp_path / "out.d", "-o", path).code == 0
+        assert path.read_bytes().startswith(begin)
+        assert records_of(path) == expected != []
+    done = command("merge", tmp_path / "out.d", "-o", tmp_path / "all.bed")
+    assert (done.code, "the output can only be SAM, BAM or CRAM, not .bed" in done.err) == (2, True)
+
+
+def test_merge_does_not_convert_sorted_alignments(command, index_of, tmp_path):
+    (tmp_path / "few.fq").write_bytes(cases.fastq(reads(50)))
+    shard = [
+        "search",
+        "-x",
+        index_of(CONTIGS),
+        tmp_path / "few.fq",
+        "--sort",
+        "--format",
+        "bam",
+        "--shard",
+        "1/1",
+    ]
+    assert command(*shard, "-o", tmp_path / "out.d").code == 0
+    done = command("merge", tmp_path / "out.d", "-o", tmp_path / "all.sam")
+    assert (done.code, "the output can only be BAM, not .sam" in done.err) == (2, True)
+
+
+def records_of(path):
+    """Lines of header and records, with the tags in the order of their names, as CRAM has its own order."""
+    lines = pysam.view("-h", "--no-PG", str(path)).splitlines()
+    fields = [line.split("\t") for line in lines if not line.startswith("@PG")]
+    return [[*line[:11], *sorted(line[11:])] for line in fields]
 
 
 @pytest.fixture

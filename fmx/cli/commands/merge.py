@@ -7,6 +7,8 @@ import click
 
 from .. import options
 
+ALIGNMENTS = ["sam", "bam", "cram"]
+
 
 @options.command
 @click.argument("folder", type=click.Path())
@@ -17,7 +19,8 @@ def command(args: SimpleNamespace) -> None:
 
     FOLDER is what was given as -o to fmx search, locate, mem, pairwise, count or offtargets with --shard. It
     must contain all shards of the run. The output equals that of a run without --shard, in the format of the
-    shards. Tables, reads and reports are written to the files that the shards were given.
+    shards, or in SAM, BAM or CRAM by the suffix of -o if the shards hold another of these, not sorted.
+    Tables, reads and reports are written to the files that the shards were given.
 
     Examples:
     fmx merge hits.d -o hits.bam
@@ -25,6 +28,7 @@ def command(args: SimpleNamespace) -> None:
     from ...input.streams import STANDARD
     from ...jobs.merge import manifests, merge, output_of, say_shards
     from ...machines.progress import Progress
+    from ...output import as_fields
     from ..dispatch import check_clashes
 
     shards = manifests(args.folder)
@@ -36,8 +40,12 @@ def command(args: SimpleNamespace) -> None:
         options.check_suffix("-o", args.output, ["tsv"])
         output = replace(output, path=None, tables=tables)
     else:
-        options.check_suffix("-o", args.output, [output.kind])
-        options.refuse_terminal(args.output, output.kind)
+        converts = output.kind in ALIGNMENTS and not shards[0].container.get("index")
+        kinds = ALIGNMENTS if converts else [output.kind]
+        if (kind := options.format_of(None, args.output, kinds, output.kind)) != output.kind:
+            from ...output.formats.bam import Samtools
+
+            shards[0] = replace(shards[0], container=as_fields(Samtools(kind, None, None)))
     check_clashes([], output.places.items())
     progress = Progress(args.quiet, warns=True)
     merge(args.folder, shards, output, progress)
