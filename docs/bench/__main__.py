@@ -26,19 +26,6 @@ COMMANDS = {  # name: file, and command in it
 }
 
 
-class Commands(click.Group):
-    """The commands, each imported when it is needed."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*COMMANDS, "all"]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name == "all" or cmd_name not in COMMANDS:
-            return all_command if cmd_name == "all" else None
-        module, _, name = COMMANDS[cmd_name].partition(".")
-        return getattr(importlib.import_module(module), name)
-
-
 @click.command("all")
 def all_command() -> None:
     """Run the measurements for this machine: on the CPU beside bowtie and mummer, and on its GPU."""
@@ -56,9 +43,15 @@ def all_command() -> None:
         subprocess.run([sys.executable, str(Path(__file__).parent), *command], check=True)
 
 
-@click.command(cls=Commands)
+@click.group()
 def main() -> None:
     """Measure fmx on this machine, beside other programs and the figures of the papers."""
+
+
+main.add_command(all_command)
+for command_name, place in COMMANDS.items():
+    module, _, function = place.partition(".")
+    main.add_command(getattr(importlib.import_module(module), function), command_name)
 
 
 if __name__ == "__main__":
