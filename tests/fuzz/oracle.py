@@ -52,9 +52,7 @@ def _records(data: bytes) -> list:
     if data[:1] == b"@":
         return _fastq(_lines(data))
     if data[:1] == b">":
-        return [
-            (_read_name(name), _letters(letters, b" \t\r"), None) for name, letters in _fasta(_lines(data))
-        ]
+        return [(_read_name(name), _letters(letters, b" \t"), None) for name, letters in _fasta(_lines(data))]
     raise RefusedError("neither '@' nor '>' at the start")
 
 
@@ -183,7 +181,7 @@ def sequences(data: bytes) -> list:
         name = _read_name(header)
         if not name:
             raise RefusedError("no name")
-        found.append((name, _letters(lines, b" \t\r")))
+        found.append((name, _letters(lines, b" \t")))
     return found
 
 
