@@ -89,7 +89,7 @@ def ask(fm_index, sequences, policy=ALL_HITS, strands=BOTH) -> Answer:
     """Search sequences by the method that the index was opened for."""
     batch = batch_of(sequences)
     finder = ReadFinder([part_on_cpu(fm_index, 0)], MapOptions(policy, strands))
-    searched = finder.prepare(batch)
+    searched = finder.search(batch)
     sizes = (searched.intervals.hi[0].astype(int) - searched.intervals.lo[0]).reshape(-1, 2)
     found = finder.choose(searched, searched.total, False)
     listed = [places(fm_index, found, r) for r in range(len(sequences))]

@@ -194,7 +194,7 @@ class Index:
         parts = [np.empty(0, np.int64)]
 
         def work(emit: Callable, span: Any) -> int:
-            batch = mapper.prepare(span.read())
+            batch = mapper.search(span.read())
             if near:
                 for _ in mapper.hits_of(batch):  # computes the totals
                     pass

@@ -1,10 +1,10 @@
 """Search: what happens to a read, from bytes to records.
 
     parse    a span of bytes -> ReadBatch, or two of mates 1 and mates 2 (input/reads.py, input/mates.py)
-    find     ReadBatch -> ReadRun: reads and their candidates, in runs of limited size
+    search   ReadBatch -> ReadRun: reads and their candidates, which a finder yields in runs of limited size
                find.py        exact occurrences, as rows of a suffix array: queries/exact.py, verify.py
                sparse.py      exact occurrences by a sparse suffix array: queries/sparse.py
-               near.py        near matches: words (queries/near.py) are found, then compared with the text
+               near.py        near matches: words (queries/near.py) are searched, then compared with the text
                stretches.py   reads of which so many consecutive bases occur
     choose   candidates -> which are reported, by -k, -a, -m, --strata and --seed
                hits.py        Hits of reads

@@ -1,10 +1,10 @@
 """Find: exact occurrences of reads, as rows of each part of the text that are located only when needed.
 
-    prepare  batch of reads -> Patterns -> Intervals: how often each read occurs
-    find     yields runs of reads, or of both mates, with a limited number of candidates
+    search   batch of reads -> Patterns -> Intervals: how often each read occurs
+    runs_of  yields runs of reads, or of both mates, with a limited number of candidates
     choose   candidates -> Hits (hits.py)
 
-NearFinder (near.py) has the same methods: ``prepare`` searches at most exactly, ``find`` finds near matches.
+NearFinder (near.py) has the same methods: ``search`` is an exact search or none, ``runs_of`` adds near matches.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -110,8 +110,8 @@ class ReadFinder:
         self.parts, self.options, self.hooks, self._least = tuple(parts), options, hooks, least
         self.timed: Callable = hooks.clock.timed if hooks.clock else nullcontext
 
-    def prepare(self, batch: ReadBatch) -> ReadRun:
-        """Search a batch of reads exactly."""
+    def search(self, batch: ReadBatch) -> ReadRun:
+        """Return all reads of a batch and their exact occurrences."""
         self.refuse_shorter(batch)
         with self.timed("pack"):
             patterns = reads.pack(batch, self.options.strands)
@@ -147,7 +147,7 @@ class ReadFinder:
 
         return weights_of(batch)
 
-    def find(self, mates: Sequence[ReadRun], has_enough: Callable | None = None) -> Iterator[list[ReadRun]]:
+    def runs_of(self, mates: Sequence[ReadRun], has_enough: Callable | None = None) -> Iterator[list[ReadRun]]:
         """Yield runs of the reads of one batch, or of mates 1 and mates 2.
 
         Each has up to ``hits`` occurrences to locate, or one read or pair. ``has_enough``: for near matches.

@@ -80,7 +80,7 @@ class ReadRun(NamedTuple):
     ``matches``: sorted Candidates, or None. ``can_occur`` bool[n]: which reads were searched. ``weight``
     int64[n]: number of copies of each. ``reverse`` int64[n]: occurrences on -. ``total``, ``best`` int64[n]:
     as in Hits. If mismatches are allowed, ``fewest`` int64[n]: mismatches of the best one. This, ``reverse``
-    and ``total`` are known after ``find`` of a finder.
+    and ``total`` are known after ``runs_of`` of a finder.
     """
 
     batch: "ReadBatch"

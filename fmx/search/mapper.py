@@ -60,7 +60,7 @@ class Mapper:
         chunk = cast("Chunk", records)
         with self.timed("parse"):
             untrimmed = reads.parse(chunk)
-        whole = self._prepare(untrimmed)
+        whole = self._search(untrimmed)
         if writer.is_sam:
             reads.check_sam(chunk, whole.batch)
         if writer.comments:
@@ -79,12 +79,12 @@ class Mapper:
         """Map pairs, emit the output, and return their summary."""
         from .pairs import count_inserts
 
-        both = one, two = self._prepare(mates.one), self._prepare(mates.two)
+        both = one, two = self._search(mates.one), self._search(mates.two)
         cut, size = mates._replace(one=one.batch, two=two.batch), self.options.sizes.hits
         total, fewest = np.zeros((2, one.total.size), np.int64)
         inserts = no_lengths() if self.options.counts_lengths else None
         owners: list = []
-        for run in self.pairs.find(both):
+        for run in self.pairs.runs_of(both):
             stop = run.start + run.total.size
             total[run.start : stop], fewest[run.start : stop] = run.total, run.fewest
             owners += self.pairs.count(cut, run)
@@ -116,14 +116,14 @@ class Mapper:
             for piece in writer.split(batches, read, number):
                 emit(piece)
 
-    def _prepare(self, batch: "ReadBatch") -> "ReadRun":
-        return self.finder.prepare(trimmed(batch, self.options.trim))
+    def _search(self, batch: "ReadBatch") -> "ReadRun":
+        return self.finder.search(trimmed(batch, self.options.trim))
 
-    def prepare(self, chunk: "Chunk") -> "ReadRun":
+    def search(self, chunk: "Chunk") -> "ReadRun":
         """Parse and search the reads of a chunk; with mismatches the totals are known after ``hits_of``."""
         with self.timed("parse"):
             batch = reads.parse(chunk)
-        return self._prepare(batch)
+        return self._search(batch)
 
     def hits_of(self, whole: "ReadRun", owners: list | None = None) -> "Iterator[tuple[int, Hits]]":
         """Yield (start, Hits) for runs of single reads, and count them; ``owners`` receives their owners."""
@@ -133,7 +133,7 @@ class Mapper:
             self._count(whole, owners)
         if policy.limit == 0 and not near:
             return
-        for (run,) in self.finder.find((whole,)):
+        for (run,) in self.finder.runs_of((whole,)):
             with self.timed("locate"):
                 hits = self.finder.choose(run, run.total, False)
             if near:

@@ -196,8 +196,8 @@ class NearFinder(ReadFinder):
         self._lookups = near.Lookups(float(n_text), shortest, any_length=least == 0)
         self._n_warnings = itertools.count()
 
-    def prepare(self, batch: "ReadBatch") -> ReadRun:
-        """Search a batch exactly if more mismatches are allowed in steps; else leave it all to ``find``."""
+    def search(self, batch: "ReadBatch") -> ReadRun:
+        """Search a batch exactly if mismatches are allowed in steps; else leave it all to ``runs_of``."""
         can_occur = sets.searched(batch, self._table, self._most)
         if self.options.trim.least:
             can_occur &= batch.length >= self.options.trim.least
@@ -207,7 +207,7 @@ class NearFinder(ReadFinder):
             self._warn_of_short(batch.length[can_occur])
         if not self.in_steps:
             return ReadRun(batch, None, (), total, can_occur, self.weights_of(batch), reverse, fewest)
-        reads = super().prepare(batch._replace(searchable=batch.searchable & can_occur))
+        reads = super().search(batch._replace(searchable=batch.searchable & can_occur))
         return reads._replace(batch=batch, can_occur=can_occur, fewest=fewest)
 
     def _warn_of_short(self, lengths: np.ndarray) -> None:
@@ -227,8 +227,8 @@ class NearFinder(ReadFinder):
                 "leaves them unmapped"
             )
 
-    def find(self, mates: Sequence[ReadRun], has_enough: Callable | None = None) -> Iterator[list[ReadRun]]:
-        """Yield runs as ReadFinder.find, and fill in what a ReadRun lacks.
+    def runs_of(self, mates: Sequence[ReadRun], has_enough: Callable | None = None) -> Iterator[list[ReadRun]]:
+        """Yield runs as ReadFinder.runs_of, and fill in what a ReadRun lacks.
 
         ``has_enough(start, candidates, most)`` returns bool[n]: which reads or pairs from ``start`` on, with
         candidates with up to ``most`` mismatches (of both mates), need no more.
@@ -271,7 +271,7 @@ class NearFinder(ReadFinder):
         have none: they keep their exact occurrences. Of pairs without mismatches, both mates occur.
         """
         if self.in_steps and most == 0:
-            for exact in super().find(mates):
+            for exact in super().runs_of(mates):
                 start = exact[0].start
                 if not mates[1:]:
                     none = np.zeros(exact[0].total.size + 1, np.int64)

@@ -379,7 +379,7 @@ class PairChooser:
         self.blocks = reference.blocks
         self.rule = rule_of(options.pairing or Pairing(), reference)
 
-    def find(self, mates: Sequence[ReadRun]) -> Iterator[PairRun]:
+    def runs_of(self, mates: Sequence[ReadRun]) -> Iterator[PairRun]:
         """Yield the pairs of mates 1 and mates 2 as runs."""
 
         def strata_of(start: int, lists: tuple[Located, Located], n_strata: int) -> np.ndarray:
@@ -392,7 +392,7 @@ class PairChooser:
             strata = strata_of(start, _lists_of(matches, most + 1), most + 1)
             return strata[:, : most + 1].sum(axis=1) > 0
 
-        for one, two in self._finder.find(mates, has_proper):
+        for one, two in self._finder.runs_of(mates, has_proper):
             with self.timed("locate"):
                 if one.matches is not None:
                     lists = _lists_of((one.matches, two.matches), self.n_strata)  # type: ignore[arg-type]

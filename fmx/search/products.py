@@ -60,7 +60,7 @@ def pairs_of_hits(
     primers = [primer for pair in pairs for primer in (pair.forward, pair.reverse)]
     waiting: list = []
     for chunk in read_chunks([literal_fasta(primers)]):
-        for _, hits in mapper.hits_of(mapper.prepare(chunk)):
+        for _, hits in mapper.hits_of(mapper.search(chunk)):
             block = np.searchsorted(blocks.text_start, hits.position, "right") - 1
             start = hits.position - blocks.text_start[block] + blocks.contig_start[block]
             place = blocks.contig[block] << CONTIG_BITS | start

@@ -73,8 +73,8 @@ class StretchFinder(ReadFinder):
 
     contigs: Blocks | None = None
 
-    def prepare(self, batch: ReadBatch) -> ReadRun:
-        """Search a batch of reads."""
+    def search(self, batch: ReadBatch) -> ReadRun:
+        """Return all reads of a batch and where they share a stretch."""
         least, n_reads = self.options.stretch, batch.length.size
         with self.timed("pack"):
             most = int((batch.length // (least + 1) + 1).sum())
@@ -116,7 +116,7 @@ class StretchPairs:
     def __init__(self, finder: StretchFinder) -> None:
         self._finder = finder
 
-    def find(self, mates: Sequence[ReadRun]) -> Iterator[ReadRun]:
+    def runs_of(self, mates: Sequence[ReadRun]) -> Iterator[ReadRun]:
         """Yield all pairs of mates 1 and mates 2, as if they were reads."""
         n = mates[0].total.size
         read = np.concatenate([np.repeat(np.arange(n), mate.total) for mate in mates])

@@ -120,7 +120,7 @@ def test_positions_beyond_32_bits_are_kept(folder):
                 written.append(without_program((folder / name).read_bytes()))
             assert written[0] == written[1]
     far_mapper = make_mapper(far, MapOptions(SelectionPolicy(ALL)))
-    found = far_mapper.prepare(cases.chunk_of([REPEATS[5][1][:30]]))
+    found = far_mapper.search(cases.chunk_of([REPEATS[5][1][:30]]))
     ((_, hits),) = far_mapper.hits_of(found)
     assert hits.position.min() > 3 * 2**33
 

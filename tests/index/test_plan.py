@@ -53,7 +53,7 @@ def test_a_planned_index_takes_what_was_promised_and_finds_all(max_memory, metho
     opened = fm_index.load(path, max_memory=max_memory)
     assert opened.method == chosen.method
     reads = [CONTIGS[0][1][100:150], CONTIGS[1][1][-36:], random_letters(40, 9)]
-    found = make_mapper(opened, MapOptions()).prepare(cases.chunk_of(reads))
+    found = make_mapper(opened, MapOptions()).search(cases.chunk_of(reads))
     assert found.total.tolist() == [1, 1, 0]
 
 

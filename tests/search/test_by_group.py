@@ -75,7 +75,7 @@ class Watched:
 def count(opened, reads, counter):
     """Count reads; the numbers of positions located at a time."""
     (chunk,) = spans.read_chunks([cases.fastq(enumerate(reads))])
-    found, located = make_mapper(opened, MapOptions()).prepare(chunk), []
+    found, located = make_mapper(opened, MapOptions()).search(chunk), []
     locators = tuple(Watched(locator, located) for locator in found.locators)
     counter.add(found._replace(locators=locators), found.total)
     return located

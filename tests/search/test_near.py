@@ -37,7 +37,7 @@ def opened(path, way="verify"):
 def ask(index, reads, wanted, policy=EVERY, **options) -> list:
     """Of each read (mismatches, contig, position, strand) of its hits."""
     mapper = make_mapper(index, MapOptions(policy, near=wanted, **options))
-    found, listed = mapper.prepare(cases.chunk_of(reads)), []
+    found, listed = mapper.search(cases.chunk_of(reads)), []
     for start, part in mapper.hits_of(found):
         assert start == len(listed)
         for r in range(part.total.size):

@@ -43,7 +43,7 @@ def ask(index, sequences, strands=BOTH, policy=SelectionPolicy(ALL), room=None):
     if room is not None:
         search = partial(sparse.search, make_query(index), 0, per_read=room, spare=room)
         mapper = Mapper(ReadFinder([mapper.finder.parts[0]._replace(search=search)], mapper.options))
-    found, listed = mapper.prepare(cases.chunk_of(sequences)), []
+    found, listed = mapper.search(cases.chunk_of(sequences)), []
     for _, hits in mapper.hits_of(found):
         listed += [cases.places(index, hits, r) for r in range(hits.first.size - 1)]
     return list(zip(listed, found.total.tolist(), strict=True))

@@ -22,7 +22,7 @@ def found_in(index, reads, least, strands=3, by_contig=True):
     options = MapOptions(stretch=least, strands=strands)
     finder = make_stretch_finder(index, options, Hooks(tally=by_contig or None))
     batch, blocks = cases.batch_of(reads), index.reference.blocks
-    found = finder.prepare(batch)
+    found = finder.search(batch)
     assert found.total.tolist() == np.diff(found.matches.first).tolist()
     contigs = [int(blocks.contig[find_block(blocks, int(key) >> 1)]) for key in found.matches.keys]
     return [set(contigs[a:b]) for a, b in zip(found.matches.first, found.matches.first[1:], strict=False)]

@@ -6,7 +6,7 @@ copied in, searched and formatted, and copied out:
     bytes -> pinned buffer -> device: reads, patterns -> intervals -> hits -> records -> pinned array
 
     parse    bytes -> ReadBatch, Patterns (input/reads_gpu.py)
-    find     Patterns -> intervals (engines.py, gpu_sparse.py)
+    search   Patterns -> intervals (engines.py, gpu_sparse.py)
     count    number of hits of each read and of the keys that the selection needs, then their prefix sums
     choose   which occurrences are reported, and where they are
     write    records (output/hits_gpu.py)
