@@ -55,7 +55,7 @@ TESTS = {
     "fmx/output/formats/sam.py": SAM,
     "fmx/jobs/merge.py": "tests/cluster/test_merge.py",
     "fmx/search/hits.py": f"{SELECTION} 'test_hits or runs_of or library_opens or exact or verify-1-drawn'",
-    "fmx/search/queries/near.py": (
+    "fmx/search/queries/near_words.py": (
         f"{NEAR} tests/search/test_ways.py -k 'runs_of or listed or even or all_widths or way or cut'"
     ),
     "fmx/search/queries/sparse.py": (

@@ -4,7 +4,7 @@
     search   ReadBatch -> ReadRun: reads and their candidates, which a finder yields in runs of limited size
                find.py        exact occurrences, as rows of a suffix array: queries/exact.py, verify.py
                sparse.py      exact occurrences by a sparse suffix array: queries/sparse.py
-               near.py        near matches: words (queries/near.py) are searched, then compared with the text
+               near.py        near matches: words (queries/near_words.py), then comparison with the text
                stretches.py   reads of which so many consecutive bases occur
     choose   candidates -> which are reported, by -k, -a, -m, --strata and --seed
                hits.py        Hits of reads

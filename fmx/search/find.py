@@ -4,7 +4,7 @@
     runs_of  yields runs of reads, or of both mates, with a limited number of candidates
     choose   candidates -> Hits (hits.py)
 
-NearFinder (near.py) has the same methods: ``search`` is an exact search or none, ``runs_of`` adds near matches.
+NearFinder (near.py) has the same methods: ``search`` is exact or none, ``runs_of`` finds near matches.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -147,7 +147,9 @@ class ReadFinder:
 
         return weights_of(batch)
 
-    def runs_of(self, mates: Sequence[ReadRun], has_enough: Callable | None = None) -> Iterator[list[ReadRun]]:
+    def runs_of(
+        self, mates: Sequence[ReadRun], has_enough: Callable | None = None
+    ) -> Iterator[list[ReadRun]]:
         """Yield runs of the reads of one batch, or of mates 1 and mates 2.
 
         Each has up to ``hits`` occurrences to locate, or one read or pair. ``has_enough``: for near matches.

@@ -37,7 +37,7 @@ def make_mapper(index: "FMIndex | JoinedIndex", options: MapOptions, hooks: Hook
     if not options.near:
         return Mapper(ReadFinder(parts, options, hooks, least), index.reference)
     from .near import NearFinder, text_of
-    from .queries.near import LONGEST
+    from .queries.near_words import LONGEST
 
     if options.near.iupac and index.parts[0].method == "sparse":
         raise UnsupportedError(

@@ -26,13 +26,13 @@ from ..machines.jobs import runs
 from .find import ReadFinder, TextPart
 from .hits import ALL, KEY_BITS, Candidates, Hits, Intervals, Locator, ReadRun, located, rank
 from .mapping import NO_HOOKS, Hooks, MapOptions
-from .queries import near
+from .queries import near_words
 
 if TYPE_CHECKING:
     from ..index.fm_index import FMIndex, JoinedIndex
     from ..input.reads import ReadBatch
     from ..input.sets import Sets
-    from .queries.near import Pieces
+    from .queries.near_words import Pieces
 
 
 N_READS = 1 << 15  # most reads that are planned together
@@ -117,7 +117,7 @@ def _compare_words(text, words, intervals, done, out, scratch):
                     done[0], done[1] = word, row - np.int64(lo[word])
                     return n
             length = words.sets.length[words.pattern[word]]
-            start = words.pieces.columns[words.pattern[word], words.piece[word], near.START]
+            start = words.pieces.columns[words.pattern[word], words.piece[word], near_words.START]
             position = position_of(text.sa, text.layout, row) - start
             if position < 0 or position + length > text.n:
                 continue
@@ -167,11 +167,11 @@ def _catches(piece, changes):
     inside, n_beyond = np.int64(0), np.int64(0)
     for k in range(n_changes(changes)):
         where, _ = change_at(changes, k)
-        is_inside = piece[near.START] <= where < piece[near.START] + piece[near.LENGTH]
+        is_inside = piece[near_words.START] <= where < piece[near_words.START] + piece[near_words.LENGTH]
         inside += is_inside
-        n_beyond += is_inside and not piece[near.INNER] <= where < piece[near.OUTER]
-    is_used = piece[near.LENGTH] > 0 and n_beyond == 0
-    return is_used and piece[near.LEAST] <= inside <= piece[near.MOST_CHANGED]
+        n_beyond += is_inside and not piece[near_words.INNER] <= where < piece[near_words.OUTER]
+    is_used = piece[near_words.LENGTH] > 0 and n_beyond == 0
+    return is_used and piece[near_words.LEAST] <= inside <= piece[near_words.MOST_CHANGED]
 
 
 class NearFinder(ReadFinder):
@@ -193,7 +193,7 @@ class NearFinder(ReadFinder):
         self.in_steps = by_strata if options.pairing else self._enough < ALL
         self._table = sets.DEGENERATE if self._near.iupac else sets.PLAIN
         n_text = sum(part.text.n for part in parts)
-        self._lookups = near.Lookups(float(n_text), shortest, any_length=least == 0)
+        self._lookups = near_words.Lookups(float(n_text), shortest, any_length=least == 0)
         self._n_warnings = itertools.count()
 
     def search(self, batch: "ReadBatch") -> ReadRun:
@@ -227,7 +227,9 @@ class NearFinder(ReadFinder):
                 "leaves them unmapped"
             )
 
-    def runs_of(self, mates: Sequence[ReadRun], has_enough: Callable | None = None) -> Iterator[list[ReadRun]]:
+    def runs_of(
+        self, mates: Sequence[ReadRun], has_enough: Callable | None = None
+    ) -> Iterator[list[ReadRun]]:
         """Yield runs as ReadFinder.runs_of, and fill in what a ReadRun lacks.
 
         ``has_enough(start, candidates, most)`` returns bool[n]: which reads or pairs from ``start`` on, with
@@ -328,7 +330,7 @@ class NearFinder(ReadFinder):
                     sets.make_sets(batch, start, stop, which, strands, self._table)
                     for batch, which in zip(batches, searched, strict=True)
                 ]
-                pieces = [near.plan(each, most, self._lookups) for each in patterns]
+                pieces = [near_words.plan(each, most, self._lookups) for each in patterns]
             for a, b in runs(2 * np.sum([each.words for each in pieces], axis=0), sizes.words):
                 words = [self._search_words(*each, most, a, b) for each in zip(patterns, pieces, strict=True)]
                 for c, d in runs(np.sum([n_rows for *_, n_rows in words], axis=0), sizes.rows):
@@ -344,7 +346,7 @@ class NearFinder(ReadFinder):
     ) -> tuple[WordBatch, list, np.ndarray, np.ndarray]:
         """Return words of reads a to b, results of each part, and first words and numbers of rows by read."""
         with self.timed("plan"):
-            spelled = near.spell(patterns, pieces, a, b)
+            spelled = near_words.spell(patterns, pieces, a, b)
         with self.timed("search"):
             results = [part.search(spelled.patterns) for part in self.parts]
         borders = np.append(0, np.cumsum(2 * pieces.words[a:b]))

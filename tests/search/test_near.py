@@ -17,7 +17,7 @@ from fmx.search import near as search_near
 from fmx.search.hits import Near
 from fmx.search.mappers import make_mapper
 from fmx.search.mapping import MapOptions, RunSizes
-from fmx.search.queries import near
+from fmx.search.queries import near_words
 
 EVERY = hits.SelectionPolicy(hits.ALL)
 NAMES = ["contigs of 1 to 6", "IUPAC", "repeats across separators"]
@@ -92,14 +92,14 @@ def test_pieces_of_all_widths_find_all(index_of, monkeypatch):
         reads.append("".join(read))
     assert sum("N" in read for read in reads) > 15
     expected = {v: [naive.near(CONTIGS, read, v) for read in reads] for v in (1, 2)}
-    make, seen, size = near.plan, set(), []
+    make, seen, size = near_words.plan, set(), []
 
     def plan(sets, v, lookups):
         found = make(sets, v, lookups._replace(n_text=float(size[-1])))
-        seen.update(found.columns[:, :, near.LENGTH].ravel().tolist())
+        seen.update(found.columns[:, :, near_words.LENGTH].ravel().tolist())
         return found
 
-    monkeypatch.setattr(near, "plan", plan)
+    monkeypatch.setattr(near_words, "plan", plan)
     for n in range(1, 17):
         size.append(4**n)
         for v in (1, 2):
@@ -122,13 +122,13 @@ def test_runs_of_any_size_give_the_same(index_of):
 def test_by_strata_reads_with_a_better_hit_are_not_sought_again(index_of, monkeypatch):
     """With one mismatch only reads that do not occur exactly, with two only those without a hit then."""
     exact, one, two = UNIT[:40], change(UNIT[35:75], 20), change(change(UNIT[60:100], 3), 30)
-    reads, seen, plan = [one, exact, two, exact, "ACN", UNIT[2:50]], [], near.plan
+    reads, seen, plan = [one, exact, two, exact, "ACN", UNIT[2:50]], [], near_words.plan
 
     def noted(sets, v, n_text):
         seen.append((v, (sets.length[::2] > 0).sum()))
         return plan(sets, v, n_text)
 
-    monkeypatch.setattr(near, "plan", noted)
+    monkeypatch.setattr(near_words, "plan", noted)
     index = opened(index_of(CONTIGS))
     found = ask(index, reads, Near(2, strata=True))
     assert found == best_of([naive.near(CONTIGS, read, 2) for read in reads])
@@ -141,13 +141,13 @@ def test_reads_with_enough_hits_are_not_sought_again(limit, index_of, monkeypatc
     """UNIT is there once, and once with a mismatch; some reads have none, or more."""
     reads = [UNIT[:40], change(UNIT[:45], 9), "ACGACGACG", UNIT[52:90], "ACN"]
     index, expected = opened(index_of(CONTIGS)), [naive.near(CONTIGS, read, 2) for read in reads]
-    sought, plan, few = [], near.plan, Near(2, counts_all=False)
+    sought, plan, few = [], near_words.plan, Near(2, counts_all=False)
 
     def noted(sets, v, lookups):
         sought.append((v, sets.length.size // 2))
         return plan(sets, v, lookups)
 
-    monkeypatch.setattr(near, "plan", noted)
+    monkeypatch.setattr(near_words, "plan", noted)
     assert ask(index, reads, few, hits.SelectionPolicy(limit)) == [found[:limit] for found in expected]
     without = [(v, sum(sum(hit[0] < v for hit in found) < limit for found in expected)) for v in (1, 2)]
     assert sought == [(v, n) for v, n in without if n]

@@ -23,7 +23,7 @@ from fmx.input import PairedFiles
 from fmx.output.search_output import SearchOutput
 from fmx.search.hits import ALL, Near, SelectionPolicy
 from fmx.search.mapping import MapOptions, Pairing
-from fmx.search.queries import near
+from fmx.search.queries import near_words
 
 QUALITY = "".join(chr(33 + i % 94) for i in range(200))
 WAYS = {  # layout that is built, and how it is opened
@@ -188,13 +188,13 @@ def test_few_occurrences_against_many(folder):
 
 def test_by_strata_pairs_with_a_better_proper_pair_are_not_searched_again(folder, monkeypatch):
     """Pairs are searched with one mismatch per mate unless proper exactly, with two unless then with one."""
-    plan, seen = near.plan, []
+    plan, seen = near_words.plan, []
 
     def noted(sets, v, lookups):
         seen.append((v, int((sets.length[::2] > 0).sum())))
         return plan(sets, v, lookups)
 
-    monkeypatch.setattr(near, "plan", noted)
+    monkeypatch.setattr(near_words, "plan", noted)
     rule = Rule("fr", 0, 90, None, mismatches=2, strata=True)
     pairs = [pair for pair in PAIRS if pair[0] in ("u0", "u1", "u3", "u4")]
     assert records(folder, opened(REPEATS), pairs, rule) == naive_pairs.records(REPEATS, pairs, rule)

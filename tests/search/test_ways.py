@@ -1,4 +1,4 @@
-"""Ways to cut pieces (queries/near.py): the words of the chosen one cost least, counted one by one."""
+"""Ways to cut pieces (queries/near_words.py): the words of the chosen one cost least, counted one by one."""
 
 import itertools
 import os
@@ -13,8 +13,8 @@ from texts import random_letters
 
 from fmx.input import sets
 from fmx.search.mapping import BOTH
-from fmx.search.queries import near
-from fmx.search.queries.near import (
+from fmx.search.queries import near_words
+from fmx.search.queries.near_words import (
     APART,
     LONGEST,
     MOST_SYMBOLS,
@@ -73,7 +73,9 @@ def spans_of(length):
 
 def least(patterns, ways, lookups):
     """The least cost of ways: (start, stop, mismatches, width, kind)."""
-    found = Pieces(np.empty((2, near.MOST_PIECES, near.N_COLUMNS), np.int64), np.empty(1, np.int64))
+    found = Pieces(
+        np.empty((2, near_words.MOST_PIECES, near_words.N_COLUMNS), np.int64), np.empty(1, np.int64)
+    )
     n = np.empty(len(ways), np.int64)
     _count_words(patterns, np.array(ways), found, n)
     return min(cost(lookups, way[3], words) for way, words in zip(ways, n.tolist(), strict=True))
@@ -81,10 +83,10 @@ def least(patterns, ways, lookups):
 
 def chosen(patterns, v, lookups):
     """(cost, end of the last piece) of a plan for a pattern."""
-    pieces = near.plan(patterns, v, lookups)
-    first = pieces.columns[0][pieces.columns[0, :, near.LENGTH] > 0]
-    width = int(first[0, near.LENGTH])
-    return cost(lookups, width, int(pieces.words[0])), int((first[:, near.START] + width).max())
+    pieces = near_words.plan(patterns, v, lookups)
+    first = pieces.columns[0][pieces.columns[0, :, near_words.LENGTH] > 0]
+    width = int(first[0, near_words.LENGTH])
+    return cost(lookups, width, int(pieces.words[0])), int((first[:, near_words.START] + width).max())
 
 
 @pytest.mark.parametrize("lookups", LOOKUPS, ids=str)
@@ -131,16 +133,16 @@ def test_reads_with_n_are_cut_in_the_cheapest_way(v, holes, lookups):
 # Lines of Python that planning takes: argv has triples of a table, a pattern and mismatches.
 _COUNT_STEPS = """
 import sys
-from test_ways import Lookups, near, sets, sets_of
+from test_ways import Lookups, near_words, sets, sets_of
 def trace(frame, event, argument):
     global n
-    n += event == "line" and frame.f_code.co_filename.endswith("near.py")
+    n += event == "line" and frame.f_code.co_filename.endswith("near_words.py")
     return trace
 for table, pattern, v in zip(sys.argv[1::3], sys.argv[2::3], sys.argv[3::3]):
     patterns, n = sets_of(pattern, table=getattr(sets, table)), 0
-    near.ways_of(int(v), Lookups(1e8))
+    near_words.ways_of(int(v), Lookups(1e8))
     sys.settrace(trace)
-    near.plan(patterns, int(v), Lookups(1e8))
+    near_words.plan(patterns, int(v), Lookups(1e8))
     sys.settrace(None)
     print(n)
 """
