@@ -21,7 +21,7 @@ from ..output.formats import sam
 from ..output.run import Run
 from ..output.search_output import SearchOutput
 from ..report import command_line
-from ..search.find import least_bases
+from ..search.find import shortest_read
 from ..search.mappers import choose_mapper, compile_all, map_spans
 from ..search.mapping import Hooks, MapOptions
 from ..search.summary import Wording, search_facts
@@ -137,7 +137,7 @@ class SearchJob(Job):
         clock = measurement.clock if measurement else None
         hooks = Hooks(tally, screen, clock, progress.say, demultiplexer)
         mapper = choose_mapper(fm_index, options, device, progress, writer, hooks, is_much)
-        compile_all(mapper, writer, any_length=least_bases(fm_index) == 0)
+        compile_all(mapper, writer, any_length=shortest_read(fm_index) == 0)
         for why in writer.refusals:
             progress.say(f"BAM is compressed on the CPU: {why}")
         has_codes = not self.reads.literal or any(map(is_ambiguous, self.reads.literal))

@@ -35,7 +35,7 @@ class BatchWriter:
 
     To add one, derive from it and write ``format``, or give HitWriter a form (records.py), whose records a
     GPU can make as well.  ``is_sam``: reads must follow SAM's rules; ``on_gpu``: whether there is
-    ``made_on_gpu``; ``reads_files``: those for unchanged reads (files.py); ``comments``: whether
+    ``gpu_writer``; ``reads_files``: those for unchanged reads (files.py); ``comments``: whether
     reads have SAM tags to be copied; ``refusals``: why GPUs do not compress the records, although they
     should, as sentences.
     """
@@ -131,7 +131,7 @@ class HitWriter(BatchWriter):
         self.buffers.release(records)
         return encoded
 
-    def made_on_gpu(self) -> "GpuHitWriter":
+    def gpu_writer(self) -> "GpuHitWriter":
         """Return a GpuHitWriter, which makes the records on the GPU of this thread."""
         from .hits_gpu import GpuHitWriter
 

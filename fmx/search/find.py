@@ -87,12 +87,12 @@ def _part(part: "FMIndex", start: int) -> TextPart:
     return TextPart(lambda patterns: (find_intervals(query, patterns), locator))
 
 
-def least_bases(index: "FMIndex | JoinedIndex") -> int:
+def shortest_read(index: "FMIndex | JoinedIndex") -> int:
     """Return the bases of the shortest reads that an opened index can find; 0 if there is no limit."""
-    return shortest([part for part in index.parts if not part.shorter])
+    return shortest_in_sparse([part for part in index.parts if not part.shorter])
 
 
-def shortest(parts: "Sequence[FMIndex]") -> int:
+def shortest_in_sparse(parts: "Sequence[FMIndex]") -> int:
     """Return the bases of the shortest reads that all sparse suffix arrays of parts find; 0 without one."""
     tables = (part.sparse for part in parts if part.method == "sparse")
     return max((table.k + table.w - 1 for table in tables if table), default=0)
@@ -161,7 +161,7 @@ class ReadFinder:
         else:
             to_locate = (policy.reported if are_direct(mates[0].locators) else policy.eligible)(total)
         for start, stop in runs(to_locate, self.options.sizes.hits):
-            yield [each.part(start, stop) for each in mates]
+            yield [each.cut(start, stop) for each in mates]
 
     def choose(self, run: ReadRun, total: np.ndarray, with_changes: bool) -> Hits:
         """Return the Hits of a run of reads, which have ``total`` int64[n] occurrences.

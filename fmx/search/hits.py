@@ -95,7 +95,7 @@ class ReadRun(NamedTuple):
     best: np.ndarray | None = None
     start: int = 0
 
-    def part(self, a: int, b: int) -> "ReadRun":
+    def cut(self, a: int, b: int) -> "ReadRun":
         """Return reads a to b of these."""
         names = ("total", "can_occur", "weight", "reverse", "fewest", "best")
         columns = {name: each[a:b] for name in names if (each := getattr(self, name)) is not None}
@@ -260,7 +260,7 @@ def _rank(matches, strata, spare, counts, total, best):
 
 
 @inlined
-def n_of(occurrences, r):
+def n_occurrences(occurrences, r):
     """Return the number of occurrences of read r."""
     lo, hi = occurrences.lo, occurrences.hi
     return np.int64(hi[2 * r]) - np.int64(lo[2 * r]) + np.int64(hi[2 * r + 1]) - np.int64(lo[2 * r + 1])
@@ -273,7 +273,7 @@ def has_candidates(candidates, r):
 
 
 @has_candidates.register(Candidates)
-def _is_candidate(candidates, r):
+def _has_matches(candidates, r):
     return candidates.first[r] < candidates.first[r + 1]
 
 

@@ -10,7 +10,7 @@ from ..input import PairedFiles, spans
 from ..machines.pipeline import add_up, run_ordered
 from ..machines.places import choose_place
 from ..machines.progress import Progress
-from .find import ReadFinder, least_bases, part_on_cpu, shortest
+from .find import ReadFinder, part_on_cpu, shortest_in_sparse, shortest_read
 from .mapper import Mapper
 from .mapping import NO_HOOKS, Hooks, MapOptions
 from .summary import Summary
@@ -33,7 +33,7 @@ def make_mapper(index: "FMIndex | JoinedIndex", options: MapOptions, hooks: Hook
         from .stretches import make_stretch_finder
 
         return Mapper(make_stretch_finder(index, options, hooks), index.reference)
-    parts, least = [part_on_cpu(index, number) for number in range(len(index.parts))], least_bases(index)
+    parts, least = [part_on_cpu(index, number) for number in range(len(index.parts))], shortest_read(index)
     if not options.near:
         return Mapper(ReadFinder(parts, options, hooks, least), index.reference)
     from .near import NearFinder, text_of
@@ -50,7 +50,7 @@ def make_mapper(index: "FMIndex | JoinedIndex", options: MapOptions, hooks: Hook
             f"fewer: build one with --layout sparse or {layouts.DEFAULT}"
         )
     parts = [part._replace(text=text_of(index, i)) for i, part in enumerate(parts)]
-    finder = NearFinder(parts, options, hooks, least, shortest(index.parts))
+    finder = NearFinder(parts, options, hooks, least, shortest_in_sparse(index.parts))
     return Mapper(finder, index.reference)
 
 
@@ -86,7 +86,7 @@ def choose_mapper(
         return on_cpu()
     mapper = choose_place(device, on_gpu, on_cpu, lambda where: progress.say(f"searching on {where}"))
     if mapper.session and any(part.shorter for part in index.parts):
-        progress.say(f"reads shorter than {shortest(index.parts)} bases are searched on the CPU")
+        progress.say(f"reads shorter than {shortest_in_sparse(index.parts)} bases are searched on the CPU")
     return mapper
 
 

@@ -240,7 +240,7 @@ class NearFinder(ReadFinder):
             n = np.diff(candidates[0].first)
             return np.where(n > 0, n, mates[0].total[start : start + n.size]) >= self._enough
 
-        for start, matches in self._steps(mates, self._most, has_enough or of_single):
+        for start, matches in self._matches_up_to(mates, self._most, has_enough or of_single):
             with self.timed("locate"):
                 of_mates = [self._run(*each, start) for each in zip(mates, matches, strict=True)]
             yield of_mates
@@ -248,7 +248,7 @@ class NearFinder(ReadFinder):
     def _run(self, reads: ReadRun, matches: Candidates, start: int) -> ReadRun:
         """Return a run of reads with ``matches``; those without have their exact occurrences."""
         total, best = rank(matches, self._near.strata)
-        run, which = reads.part(start, start + total.size), np.flatnonzero(np.diff(matches.first))
+        run, which = reads.cut(start, start + total.size), np.flatnonzero(np.diff(matches.first))
         exact = None if self.options.pairing else run.intervals
         if exact is not None:
             exact = exact._replace(hi=exact.hi.copy())
@@ -263,7 +263,7 @@ class NearFinder(ReadFinder):
         run.fewest[:] = exact_best & 3  # type: ignore[index]
         return run._replace(intervals=exact, matches=matches, best=exact_best)
 
-    def _steps(
+    def _matches_up_to(
         self, mates: Sequence[ReadRun], most: int, has_enough: Callable
     ) -> Iterator[tuple[int, list[Candidates]]]:
         """Yield (start, Candidates of each of ``mates``) with up to ``most`` mismatches, for runs of reads.
@@ -298,7 +298,7 @@ class NearFinder(ReadFinder):
             return
         either = np.logical_or if most == self._most else np.logical_and
         any_can = either.reduce(can_occur)
-        for start, matches in self._steps(mates, most - 1, has_enough):
+        for start, matches in self._matches_up_to(mates, most - 1, has_enough):
             n_reads, done = matches[0].first.size - 1, 0
             with self.timed("pair" if mates[1:] else "locate"):
                 lacks = ~has_enough(start, matches, most - 1) & any_can[start : start + n_reads]

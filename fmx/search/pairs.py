@@ -443,7 +443,7 @@ class PairChooser:
             with self.timed("locate"):
                 of_mates = []
                 for mate, each in zip(run.mates, alone, strict=True):
-                    hits = self._finder.choose(mate.part(a, b), each[a:b], True)
+                    hits = self._finder.choose(mate.cut(a, b), each[a:b], True)
                     of_mates.append(hits._replace(total=total[a:b] + each[a:b]))  # one of the two is 0
             one, two = (lists._replace(lo=lists.lo[bounds], hi=lists.hi[bounds]) for lists in run.lists)
             for first in range(0, int(records[a:b].sum()), self._n_hits):

@@ -196,7 +196,7 @@ def n_bytes(value: Any) -> int:
 
 
 @device
-def begin_end(query, patterns, i, unit):
+def begin_search(query, patterns, i, unit):
     """Return where a thread begins pattern i: (its end, other end, symbols left, first word, searching)."""
     end, other, left, first = np.uint32(0), np.uint32(0), np.int32(0), np.int64(0)
     if i < patterns.length.size and patterns.length[i] > 0:
@@ -231,7 +231,7 @@ def memory_kernel(query, patterns, intervals):
     base, member = np.int32(lane & ~(size - 1)), np.int32(lane & (size - 1))
     mine = np.int32(board + WARP + lane * stride)
     i = thread >> 1
-    end, other, left, first, searching = begin_end(query, patterns, i, lane)
+    end, other, left, first, searching = begin_search(query, patterns, i, lane)
     n_ahead, ahead = np.int32(0), np.uint64(0)
     while any_lane(searching):
         c, offset, spot, surplus = np.int32(0), np.int32(0), np.int64(0), np.int64(0)
@@ -377,7 +377,7 @@ def full_kernel(group, query, patterns, intervals):
     """Fill ``intervals`` (zeros) of ``patterns``, in groups of a warp's threads, one thread per end."""
     thread, lane = thread_index(), np.int32(thread_in_block() & (WARP - 1))
     layout, k, i = query.layout, np.int32(query.layout.k), thread >> 1
-    end, other, left, first, searching = begin_end(query, patterns, i, lane)
+    end, other, left, first, searching = begin_search(query, patterns, i, lane)
     n_ahead, ahead = np.int32(0), np.uint64(0)
     while any_lane(searching):
         c, offset, spot, surplus = np.int32(0), np.int32(0), np.uint32(0), np.int64(0)
@@ -451,7 +451,7 @@ def improved_kernel(query: Any, patterns: "Patterns", intervals: "Intervals") ->
     """Fill ``intervals`` (zeros), one thread per end. Shared memory: 4 bytes per thread."""
     thread, in_block = thread_index(), thread_in_block()
     i, ends, k = thread >> 1, cuda.shared.array(0, UINT32), np.int32(query.layout.k)
-    end, other, left, first, searching = begin_end(query, patterns, i, in_block)
+    end, other, left, first, searching = begin_search(query, patterns, i, in_block)
     n_ahead, ahead = np.int32(0), np.uint64(0)
     while any_lane(searching):
         if searching:

@@ -39,8 +39,8 @@ from ...machines import gpu
 from ...machines.gpu import memory_beside
 from ...machines.gpu_jobs import KernelReport, add_up
 from ..counts import COLUMNS, share_of
-from ..find import ReadFinder, least_bases, make_query, part_on_cpu
-from ..hits import ALL, Hits, all_keys, choose_of_read, eligible_of, n_of
+from ..find import ReadFinder, make_query, part_on_cpu, shortest_read
+from ..hits import ALL, Hits, all_keys, choose_of_read, eligible_of, n_occurrences
 from ..mapper import Mapper
 from ..mapping import NO_HOOKS, Hooks, MapOptions
 from ..summary import Summary
@@ -72,13 +72,13 @@ RECORDS = KEYS + 1  # bytes of records, at first with the room between them
 class SelectionRules(NamedTuple):
     """A SelectionPolicy (search/hits.py) for kernels.
 
-    ``all_keys``: whether the keys of all occurrences are needed. ``lengths``: whether lengths are counted.
+    ``lists_all``: whether the keys of all occurrences are needed. ``lengths``: whether lengths are counted.
     """
 
     limit: int
     at_most: int
     seed: int
-    all_keys: bool
+    lists_all: bool
     lengths: bool
 
 
@@ -109,11 +109,11 @@ def count_kernel(batch, occurrences, rules, chosen, seen, report):
     last_times = n_times = forward = np.int64(0)
     hits = chosen.hits
     for r in range(thread_index(), hits.total.size, grid_size()):
-        total = n_of(occurrences, r)
+        total = n_occurrences(occurrences, r)
         eligible = eligible_of(total, rules.at_most)
         n = min(eligible, rules.limit)
         hits.total[r], hits.first[r] = total, n
-        is_first = n == 1 and rules.seed < 0 and not rules.all_keys
+        is_first = n == 1 and rules.seed < 0 and not rules.lists_all
         chosen.first_key[r] = 0 if n == 0 else 1 if is_first else total
         n_reads += 1
         bases += batch.length[r]
@@ -239,7 +239,7 @@ class ReadSteps:
         begins = maker.measure(stream, batch, chosen, report, RECORDS)
         n_hits: tuple[int, ...] = (n, *([self.n_parts * n] * 2))
         n_records = maker.room_of(n_bytes, is_fastq, n)
-        is_one = rules.limit <= 1 and rules.seed < 0 and not rules.all_keys  # hit, and key, at most per read
+        is_one = rules.limit <= 1 and rules.seed < 0 and not rules.lists_all  # hit, and key, at most per read
         if not is_one or n_records > most_bytes:  # look how much is needed
             report.read()
             n_hits, n_records = tuple(report[slot] for slot in (HITS, ALONE, KEYS)), report[RECORDS]
@@ -380,7 +380,7 @@ class GpuMapper(Mapper):
         )
         size >>= in_pairs  # of each file
         options = replace(options, chunk_size=size, n_threads=self.streams.n)  # one per thread
-        finder = ReadFinder([part_on_cpu(index, 0)], options, hooks, least_bases(index))
+        finder = ReadFinder([part_on_cpu(index, 0)], options, hooks, shortest_read(index))
         super().__init__(finder, index.reference)
         self.session = session
         search = session.run(bring_index, query, sa, engine)
@@ -397,7 +397,7 @@ class GpuMapper(Mapper):
         if self._steps.is_fit(chunks):
             with self.timed("GPU"):
                 if writer not in self._makers:
-                    self._makers[writer] = writer.made_on_gpu()
+                    self._makers[writer] = writer.gpu_writer()
                 maker = self._makers[writer]
                 done = self._steps.map(stream, chunks, maker, writer.is_sam, bool(writer.reads_files))
             if done is not None:

@@ -27,7 +27,7 @@ from ...input.spans import SpanBuffer
 from ...machines import gpu
 from ...machines.gpu import PinnedBuffers
 from ...machines.gpu_jobs import KernelReport, add_up
-from ..hits import Hits, Located, all_keys, choose_of_read, eligible_of, n_of
+from ..hits import Hits, Located, all_keys, choose_of_read, eligible_of, n_occurrences
 from ..pairs import PairCandidates, ProperPairs, choose_pair, count_proper_of
 from ..summary import Summary
 from .gpu_mapper import ALONE, COUNTERS, HITS, KEYS, LOCATED, N_SUMS, N_THREADS, SUMS, ReadSteps, add_sums
@@ -70,8 +70,8 @@ def occur_kernel(occurrences, total, to_locate):
     """Write the occurrences of each read to ``total``, and to ``to_locate`` if its mate has any, too."""
     r, n = thread_index(), total.size >> 1
     if r < total.size:
-        total[r], mate = n_of(occurrences, r), r + n if r < n else r - n
-        to_locate[r] = total[r] if n_of(occurrences, mate) > 0 else 0
+        total[r], mate = n_occurrences(occurrences, r), r + n if r < n else r - n
+        to_locate[r] = total[r] if n_occurrences(occurrences, mate) > 0 else 0
 
 
 @kernel

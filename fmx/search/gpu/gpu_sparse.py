@@ -44,7 +44,7 @@ from ...index.reference import text_key
 from ...index.sparse import SMALL_BUCKET, SparseTable, bucket_of, canonical, is_near, position_in
 from ...index.sparse_gpu import N_STEPS, make_steps, smallest_kmer
 from ...machines import gpu
-from ..hits import all_keys, first_key, n_of
+from ..hits import all_keys, first_key, n_occurrences
 from ..queries.sparse import (
     Anchor,
     Sparse,
@@ -445,7 +445,7 @@ def _first_key(result, r):
 
 @all_keys.register(SparseFound)
 def _all_keys(result, r, keys):
-    n = n_of(result, r)
+    n = n_occurrences(result, r)
     if n == 1:
         keys[0] = at(result.first, r)
     elif n > 1:
