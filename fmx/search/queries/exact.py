@@ -29,7 +29,7 @@ from ...index.contracts import (
 from ...index.tables import MIN_PREFIX, PrefixTable, pair_index, prefetch_pair
 from ...input.dna import symbols
 
-PAIR, SYMBOL = FREE, FREE + 1  # the pair to look up, or the state; the k-symbol of the current step
+ENTRY, SYMBOL = FREE, FREE + 1  # of the prefix table, or _STEP or _LOOKUP; k-symbol of the current step
 _STEP, _LOOKUP = -1, -2
 
 
@@ -68,11 +68,11 @@ def begin_exact(query, patterns, i, state, slot):
     looked_up, in_prefix_table = _looked_up(query, length)
     state[slot, PATTERN] = i
     if in_prefix_table:
-        pair = pair_index(patterns.words, at(patterns.first, i), length - looked_up, looked_up)
-        prefetch_pair(query.prefix, pair)
-        state[slot, PAIR] = pair
+        entry = pair_index(patterns.words, at(patterns.first, i), length - looked_up, looked_up)
+        prefetch_pair(query.prefix, entry)
+        state[slot, ENTRY] = entry
     else:
-        state[slot, PAIR] = _LOOKUP
+        state[slot, ENTRY] = _LOOKUP
     state[slot, LEFT] = length - looked_up
     _prefetch_step(query, patterns, i, length - looked_up)
 
@@ -83,8 +83,8 @@ def start_exact(query, patterns, i):
     looked_up, in_prefix_table = _looked_up(query, length)
     left = length - looked_up
     if in_prefix_table:
-        pair = pair_index(patterns.words, first, left, looked_up)
-        lo, hi = np.int64(query.prefix.pairs[2 * pair]), np.int64(query.prefix.pairs[2 * pair + 1])
+        entry = pair_index(patterns.words, first, left, looked_up)
+        lo, hi = np.int64(query.prefix.pairs[2 * entry]), np.int64(query.prefix.pairs[2 * entry + 1])
     else:
         c = np.int64(symbols(patterns.words, first, left, looked_up))
         lo, hi = lookup(query.layout, c, looked_up)
@@ -102,15 +102,15 @@ def _prefetch_step(query, patterns, i, left):
 @advance.register(Exact)
 def advance_exact(query, patterns, state, slot):
     """Look up the last symbols, or take one k-step, and prefetch for the next; return whether done."""
-    pair, left = state[slot, PAIR], state[slot, LEFT]
-    if pair >= 0:
-        lo, hi = np.int64(at(query.prefix.pairs, 2 * pair)), np.int64(at(query.prefix.pairs, 2 * pair + 1))
-        state[slot, PAIR] = _STEP
-    elif pair == _LOOKUP:
+    entry, left = state[slot, ENTRY], state[slot, LEFT]
+    if entry >= 0:
+        lo, hi = np.int64(at(query.prefix.pairs, 2 * entry)), np.int64(at(query.prefix.pairs, 2 * entry + 1))
+        state[slot, ENTRY] = _STEP
+    elif entry == _LOOKUP:
         length = patterns.length[state[slot, PATTERN]] - left
         c = np.int64(symbols(patterns.words, at(patterns.first, state[slot, PATTERN]), left, length))
         lo, hi = lookup(query.layout, c, length)
-        state[slot, PAIR] = _STEP
+        state[slot, ENTRY] = _STEP
     else:
         lo, hi = extend(query.layout, state[slot, SYMBOL], state[slot, LO], state[slot, HI])
         if lo < 0 or hi > np.int64(at(query.prefix.pairs, 1)):  # contradictory counters: no row

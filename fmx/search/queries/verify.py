@@ -24,7 +24,7 @@ from ...input.dna import symbols
 # LO and HI bound the row that is sought. STAGE: what was prefetched. MIDDLE: the current row. FIRST: the
 # first row of the result, -1 while it is sought. LAST and TOP bound the end of the result.
 STAGE, MIDDLE, FIRST, LAST, TOP, POSITION = range(FREE, FREE + 6)
-_PAIR, _SEED, _ROW, _TEXT, _ROWS, TEXTS = range(6)
+_ENTRY, _SEED, _ROW, _TEXT, _ROWS, TEXTS = range(6)
 _ROWS_AT_ONCE = 8  # rows that are compared together
 
 
@@ -43,11 +43,11 @@ class Verify(NamedTuple):
 
 @begin.register(Verify)
 def begin_verify(query, patterns, i, state, slot):
-    """Prefetch the pair of a short pattern, or the seed of a longer one."""
+    """Prefetch the entry (lo, hi) of a short pattern, or the seed of a longer one."""
     length, first = at(patterns.length, i), at(patterns.first, i)
     state[slot, PATTERN] = i
     if length <= query.prefix.q:
-        state[slot, STAGE] = _PAIR
+        state[slot, STAGE] = _ENTRY
         state[slot, MIDDLE] = pair_index(patterns.words, first, 0, length)
         prefetch_pair(query.prefix, state[slot, MIDDLE])
         return
@@ -75,10 +75,10 @@ def advance_verify(query, patterns, state, slot):
         _prefetch_text(query, state[slot, POSITION])
         state[slot, STAGE] = _TEXT
         return False
-    if stage == _PAIR:
-        pair = state[slot, MIDDLE]
-        state[slot, LO] = np.int64(query.prefix.pairs[2 * pair])
-        state[slot, HI] = np.int64(query.prefix.pairs[2 * pair + 1])
+    if stage == _ENTRY:
+        entry = state[slot, MIDDLE]
+        state[slot, LO] = np.int64(query.prefix.pairs[2 * entry])
+        state[slot, HI] = np.int64(query.prefix.pairs[2 * entry + 1])
         return True
     if stage == _SEED:
         state[slot, LO] = np.int64(at(query.seeds.starts, state[slot, LO])) if state[slot, LO] >= 0 else 0
@@ -216,8 +216,8 @@ def _on_device(query):
 def _find(query, patterns, i):
     length, first = np.int64(at(patterns.length, i)), np.int64(at(patterns.first, i))
     if length <= query.prefix.q:
-        pair = pair_index(patterns.words, first, 0, length)
-        return np.int64(query.prefix.pairs[2 * pair]), np.int64(query.prefix.pairs[2 * pair + 1])
+        entry = pair_index(patterns.words, first, 0, length)
+        return np.int64(query.prefix.pairs[2 * entry]), np.int64(query.prefix.pairs[2 * entry + 1])
     s, starts = np.int64(query.seeds.s), query.seeds.starts
     if length < s:
         # A suffix that ends within s symbols may start with the pattern: it is in the preceding run.
