@@ -14,8 +14,7 @@ from ..input import sequences, spans
 from ..input.chunks import CHUNK_SIZE, look_at
 from ..input.reads import parse
 from ..mem.matching import IN_BOTH, IN_REFERENCE
-from ..search.hits import Near
-from ..search.mapping import BOTH, FORWARD, REVERSE
+from ..search.mapping import BOTH, FORWARD, REVERSE, Near
 from ..system import available_cores
 
 Path = str | os.PathLike[str]

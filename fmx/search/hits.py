@@ -134,22 +134,6 @@ class SelectionPolicy:
         return np.minimum(self.eligible(total), self.limit)
 
 
-@dataclass(frozen=True)
-class Near:
-    """Options of near matches: up to ``mismatches``; with ``iupac``, IUPAC codes stand for sets of bases.
-
-    ``strata``: report only the near matches with the fewest mismatches. ``best_first``: sort by mismatches,
-    otherwise by position. ``counts_all``: count all occurrences of a read, not only those found by the time
-    that there are enough hits.
-    """
-
-    mismatches: int
-    iupac: bool = False
-    strata: bool = False
-    best_first: bool = True
-    counts_all: bool = True
-
-
 @by_type
 def position_at(occurrences, number):
     """Return the text position (int64) of an occurrence."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..errors import n_of
 from ..input import chunks, reads
 from ..input.reads import WHOLE, Trim
-from .hits import Near, SelectionPolicy
+from .hits import SelectionPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +32,22 @@ class Pairing:
     least: int = 0
     most: int = 500
     interleaved: bool = False
+
+
+@dataclass(frozen=True)
+class Near:
+    """Options of near matches: up to ``mismatches``; with ``iupac``, IUPAC codes stand for sets of bases.
+
+    ``strata``: report only the near matches with the fewest mismatches. ``best_first``: sort by mismatches,
+    otherwise by position. ``counts_all``: count all occurrences of a read, not only those found by the time
+    that there are enough hits.
+    """
+
+    mismatches: int
+    iupac: bool = False
+    strata: bool = False
+    best_first: bool = True
+    counts_all: bool = True
 
 
 class GpuSizes(NamedTuple):

@@ -21,8 +21,8 @@ from fmx.input.reads import Trim, parse
 from fmx.machines.progress import Progress
 from fmx.output.search_output import SearchOutput
 from fmx.search import collapse
-from fmx.search.hits import ALL, Near, SelectionPolicy
-from fmx.search.mapping import MapOptions
+from fmx.search.hits import ALL, SelectionPolicy
+from fmx.search.mapping import MapOptions, Near
 
 UNIT = random_letters(60, "collapse")
 GENOME = numbered([UNIT, UNIT[10:40] + "N" + "ACAC" * 20, "A" * 90])

@@ -14,9 +14,8 @@ from texts import TEXTS, numbered, random_letters, reads_of
 from fmx.index import fm_index
 from fmx.search import hits
 from fmx.search import near as search_near
-from fmx.search.hits import Near
 from fmx.search.mappers import make_mapper
-from fmx.search.mapping import MapOptions, RunSizes
+from fmx.search.mapping import MapOptions, Near, RunSizes
 from fmx.search.queries import near_words
 
 EVERY = hits.SelectionPolicy(hits.ALL)

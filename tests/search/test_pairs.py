@@ -21,8 +21,8 @@ from fmx.index.plan import IndexOptions
 from fmx.index.writer import MemoryIndex
 from fmx.input import PairedFiles
 from fmx.output.search_output import SearchOutput
-from fmx.search.hits import ALL, Near, SelectionPolicy
-from fmx.search.mapping import MapOptions, Pairing
+from fmx.search.hits import ALL, SelectionPolicy
+from fmx.search.mapping import MapOptions, Near, Pairing
 from fmx.search.queries import near_words
 
 QUALITY = "".join(chr(33 + i % 94) for i in range(200))

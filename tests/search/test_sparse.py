@@ -22,10 +22,10 @@ from fmx.index.writer import MemoryIndex
 from fmx.input.reads import FORWARD, REVERSE
 from fmx.search import sparse
 from fmx.search.find import ReadFinder, make_query
-from fmx.search.hits import ALL, Near, SelectionPolicy
+from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapper import Mapper
 from fmx.search.mappers import make_mapper
-from fmx.search.mapping import BOTH, MapOptions
+from fmx.search.mapping import BOTH, MapOptions, Near
 
 NAMES = [(3, 1), (3, 2), (3, 7), (5, 4), (7, 16), (21, 16), (31, 64)]
 

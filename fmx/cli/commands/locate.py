@@ -83,8 +83,8 @@ def _products_of(args: SimpleNamespace) -> "ProductsJob":
     )
     kind = _format(args)
     from ...jobs.products import ProductsJob
-    from ...search.hits import ALL, Near, SelectionPolicy
-    from ...search.mapping import MapOptions
+    from ...search.hits import ALL, SelectionPolicy
+    from ...search.mapping import MapOptions, Near
     from ...search.products import ProductOutput
 
     near = Near(args.mismatches, iupac=True, best_first=False)
@@ -115,8 +115,8 @@ def _patterns_of(args: SimpleNamespace) -> "SearchJob":
         raise click.UsageError("SAM cannot represent IUPAC patterns: write TSV, BED or Parquet with --iupac")
     from ...jobs.search import ReadInput, SearchJob
     from ...output.search_output import SearchOutput
-    from ...search.hits import ALL, Near, SelectionPolicy
-    from ...search.mapping import MapOptions
+    from ...search.hits import ALL, SelectionPolicy
+    from ...search.mapping import MapOptions, Near
 
     is_near = args.mismatches > 0 or args.iupac
     near = Near(args.mismatches, args.iupac, best_first=False) if is_near else None

@@ -191,8 +191,8 @@ def _job_of(args: SimpleNamespace, first: tuple, second: tuple) -> "SearchJob":
     from ...output.files import TARGET, ReadsOutput
     from ...output.records import COMMENTS, EVERY, REPORTED, TAGS
     from ...output.search_output import SearchOutput
-    from ...search.hits import ALL, Near, SelectionPolicy
-    from ...search.mapping import MapOptions
+    from ...search.hits import ALL, SelectionPolicy
+    from ...search.mapping import MapOptions, Near
 
     groups = _read_groups(args.rg, () if args.collapse else (*first, *second))
     kind = options.format_of(args.kind, args.output, kinds_of("search"), "sam")
