@@ -61,7 +61,7 @@ TESTS = {
     "fmx/search/queries/sparse.py": (
         "tests/search/test_sparse.py -k 'separators or positions or any_ref or period or start_of'"
     ),
-    "fmx/search/queries/exact.py": f"{QUERIES} -k 'steps or naive_ones and period and not verify'",
+    "fmx/search/queries/backward.py": f"{QUERIES} -k 'steps or naive_ones and period and not verify'",
     "fmx/search/queries/verify.py": (f"{QUERIES} -k 'verify and period or 300-5'"),
     "fmx/search/pairs.py": PAIRS,
 }

@@ -23,7 +23,7 @@ from fmx.machines.gpu import GpuSession
 from fmx.machines.gpu_jobs import Gpu
 from fmx.search.gpu import engines
 from fmx.search.hits import Intervals
-from fmx.search.queries.exact import Exact
+from fmx.search.queries.backward import Backward
 
 _LOOKED_UP = 8  # symbols that the prefix table looks up
 
@@ -46,7 +46,7 @@ def count_entries_kernel(query, patterns, counts):
 
 def count(query: Any, patterns: Any, n_sampled: int = 200_000) -> float | None:
     """Return the mean number of entries that a pattern of backward search reads; None for other queries."""
-    if not isinstance(query, Exact) or units(query.layout) == 0:
+    if not isinstance(query, Backward) or units(query.layout) == 0:
         return None
     n = min(n_sampled, patterns.length.size)
     counts = gpu.zeros(n, np.int64)
@@ -70,7 +70,7 @@ def _launches(query: Any, names: Iterable[str]) -> dict:
             launches[name] = engines.launch_of(name, query)
         except UnsupportedError:
             continue
-    one_kernel = not isinstance(query, Exact) or units(query.layout) == 0
+    one_kernel = not isinstance(query, Backward) or units(query.layout) == 0
     return {name: each for name, each in launches.items() if not one_kernel or name == "cuda_task-naive16"}
 
 

@@ -26,7 +26,7 @@ from fmx.input.reads import Patterns
 from fmx.machines.jobs import Array, Backend, do, run_all, spans
 from fmx.search import find
 from fmx.search.hits import Intervals
-from fmx.search.queries.exact import Exact
+from fmx.search.queries.backward import Backward
 from fmx.search.queries.verify import Verify
 
 _CELL = 512  # symbols
@@ -193,7 +193,7 @@ class DrawnPatterns:
     def query(self, name: str) -> Any:
         """Return backward search in a layout by its name, or by seed and verify, "verify"."""
         if name != "verify":
-            return Exact(self.prefix, self.layout(name))
+            return Backward(self.prefix, self.layout(name))
         if self.backend.serial:
             return self.verify()
         return on_device(self.verify())

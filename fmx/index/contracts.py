@@ -88,7 +88,7 @@ def fill(layout, codes, start, stop, counts):
 def lookup(layout, c, length):
     """Return the interval of a string of ``length`` < k symbols that is too long for the prefix table.
 
-    Called only for a layout whose k exceeds tables.MIN_PREFIX + 1; search/queries/exact.py refuses such
+    Called only for a layout whose k exceeds tables.MIN_PREFIX + 1; search/queries/backward.py refuses such
     a layout if it registers no body, instead of this one, which is never called.
     """
     return np.int64(0), np.int64(0)

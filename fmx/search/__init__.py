@@ -2,7 +2,7 @@
 
     parse    a span of bytes -> ReadBatch, or two of mates 1 and mates 2 (input/reads.py, input/mates.py)
     search   ReadBatch -> ReadRun: reads and their candidates, which a finder yields in runs of limited size
-               find.py        exact occurrences, as rows of a suffix array: queries/exact.py, verify.py
+               find.py        exact occurrences, as rows of a suffix array: queries/backward.py, verify.py
                sparse.py      exact occurrences by a sparse suffix array: queries/sparse.py
                near.py        near matches: words (queries/near_words.py), then comparison with the text
                stretches.py   reads of which so many consecutive bases occur

@@ -61,9 +61,9 @@ def make_query(index: "FMIndex") -> Any:
         return Sparse(table, words, index.reference.blocks, n, bucket_bits(n, table.w))
     assert index.prefix is not None
     if index.method == "backward":
-        from .queries.exact import make_exact
+        from .queries.backward import make_backward
 
-        return make_exact(index.prefix, index.layout)
+        return make_backward(index.prefix, index.layout)
     from .queries.verify import Verify
 
     assert index.seeds is not None

@@ -27,7 +27,7 @@ from fmx.machines import gpu
 from fmx.machines.jobs import ONE_CORE
 from fmx.search.gpu import engines
 from fmx.search.hits import Intervals
-from fmx.search.queries.exact import Exact
+from fmx.search.queries.backward import Backward
 from fmx.search.queries.verify import Verify
 
 COFI_KS = (2, 3, 5)
@@ -90,7 +90,7 @@ def queries(text, rows, way):
         yield query
     for name in NAMES:
         if f"{name.family}-k{name.k}" == way:
-            yield Exact(prefix, layouts.REGISTRY[name.family].build(codes, sa, name.k, name.d))
+            yield Backward(prefix, layouts.REGISTRY[name.family].build(codes, sa, name.k, name.d))
 
 
 def run(launch, query, patterns) -> Intervals:

@@ -33,7 +33,7 @@ from fmx.index.suffix_array import suffix_array
 from fmx.index.tables import build_prefix_table
 from fmx.input.reads import Patterns
 from fmx.search.find import find_intervals
-from fmx.search.queries.exact import Exact
+from fmx.search.queries.backward import Backward
 
 NAMES = [str(name) for name in cases.all_layouts() if name.family != "cofi" or name.k <= 9]
 
@@ -117,9 +117,8 @@ def test_search_finds_patterns_of_every_length(name):
                 strings.append((text[start : start + length] - np.uint8(1)).clip(0, 3).tolist())
         table = build_prefix_table(text, 4)
         whole = text.tobytes()
-        found = find_intervals(
-            Exact(table, layout), Patterns(*pack(["".join("ACGT"[x] for x in string) for string in strings]))
-        )
+        letters = ["".join("ACGT"[x] for x in string) for string in strings]
+        found = find_intervals(Backward(table, layout), Patterns(*pack(letters)))
         for string, lo, hi in zip(strings, found.lo.tolist(), found.hi.tolist(), strict=True):
             wanted = bytes(x + 1 for x in string)
             expected = [p for p in range(text.size) if whole.startswith(wanted, p)]

@@ -26,7 +26,7 @@ from fmx.output.formats import bam, bed, paf, sam, tsv
 from fmx.output.records import SingleReads
 from fmx.search.hits import Hits, Intervals, Located, SARows
 from fmx.search.pairs import ProperPairs, Rule
-from fmx.search.queries.exact import Exact
+from fmx.search.queries.backward import Backward
 from fmx.search.queries.sparse import Sparse
 from fmx.search.queries.verify import Verify
 
@@ -51,7 +51,7 @@ CAPABILITIES = ((8, 0), (9, 0))
 def query_of(cls, name):
     """Backward search over empty arrays of a layout's type."""
     arrays = {"entries": WORDS, "k": name.k}
-    return Exact(PREFIX, cls(*(arrays.get(field, ROWS) for field in cls._fields)))
+    return Backward(PREFIX, cls(*(arrays.get(field, ROWS) for field in cls._fields)))
 
 
 def compile_pair(query, engine, capability) -> str:

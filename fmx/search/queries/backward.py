@@ -33,21 +33,21 @@ ENTRY, SYMBOL = FREE, FREE + 1  # of the prefix table, or _STEP or _LOOKUP; k-sy
 _STEP, _LOOKUP = -1, -2
 
 
-class Exact(NamedTuple):
+class Backward(NamedTuple):
     """Query of backward search in one layout."""
 
     prefix: PrefixTable
     layout: Any
 
 
-def make_exact(prefix: PrefixTable, layout: Any) -> Exact:
+def make_backward(prefix: PrefixTable, layout: Any) -> Backward:
     """Return the query of a layout. Raises UnsupportedError if it could not find all reads."""
     if layout.k > MIN_PREFIX + 1 and not lookup.knows(layout):
         raise UnsupportedError(
             f"{type(layout).__name__} steps over {layout.k} symbols and cannot find shorter strings: its "
             "file must register contracts.lookup"
         )
-    return Exact(prefix, layout)
+    return Backward(prefix, layout)
 
 
 @inlined
@@ -62,8 +62,8 @@ def _looked_up(query, length):
     return looked_up, True
 
 
-@begin.register(Exact)
-def begin_exact(query, patterns, i, state, slot):
+@begin.register(Backward)
+def begin_backward(query, patterns, i, state, slot):
     length = at(patterns.length, i)
     looked_up, in_prefix_table = _looked_up(query, length)
     state[slot, PATTERN] = i
@@ -77,8 +77,8 @@ def begin_exact(query, patterns, i, state, slot):
     _prefetch_step(query, patterns, i, length - looked_up)
 
 
-@start.register(Exact)
-def start_exact(query, patterns, i):
+@start.register(Backward)
+def start_backward(query, patterns, i):
     length, first = patterns.length[i], patterns.first[i]
     looked_up, in_prefix_table = _looked_up(query, length)
     left = length - looked_up
@@ -99,8 +99,8 @@ def _prefetch_step(query, patterns, i, left):
         prefetch_symbol(query.layout, np.int64(symbols(patterns.words, at(patterns.first, i), left - k, k)))
 
 
-@advance.register(Exact)
-def advance_exact(query, patterns, state, slot):
+@advance.register(Backward)
+def advance_backward(query, patterns, state, slot):
     """Look up the last symbols, or take one k-step, and prefetch for the next; return whether done."""
     entry, left = state[slot, ENTRY], state[slot, LEFT]
     if entry >= 0:
