@@ -46,7 +46,7 @@ FORWARD, REVERSE = 1, 2  # strands, as bits
 class ReadBatch(NamedTuple):
     """Reads of a chunk; offsets into ``data`` uint8[n]; columns int64[n_reads].
 
-    ``quality_start`` is -1 for FASTA; ``searchable`` bool[n_reads]: only A C G T U, at least one.
+    ``quality_start`` is -1 for FASTA; ``searchable`` bool[n_reads]: only ACGTU, at least 1 and Trim.least.
     """
 
     data: np.ndarray

@@ -34,7 +34,7 @@ class BatchWriter:
     """Base of what makes pieces of output from hits, and a writer of nothing; one serves all threads.
 
     To add one, derive from it and write ``format``, or give HitWriter a form (records.py), whose records a
-    GPU can make as well.  ``is_sam``: reads must follow SAM's rules; ``on_gpu``: whether there is
+    GPU can make as well.  ``is_sam``: reads must follow SAM's rules; ``on_gpu``: whether there is a
     ``gpu_writer``; ``reads_files``: those for unchanged reads (files.py); ``comments``: whether
     reads have SAM tags to be copied; ``refusals``: why GPUs do not compress the records, although they
     should, as sentences.

@@ -147,9 +147,7 @@ class ReadFinder:
 
         return weights_of(batch)
 
-    def runs_of(
-        self, mates: Sequence[ReadRun], has_enough: Callable | None = None
-    ) -> Iterator[list[ReadRun]]:
+    def runs_of(self, mates: Sequence[ReadRun], has_enough: Any = None) -> Iterator[list[ReadRun]]:
         """Yield runs of the reads of one batch, or of mates 1 and mates 2.
 
         Each has up to ``hits`` occurrences to locate, or one read or pair. ``has_enough``: for near matches.

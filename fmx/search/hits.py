@@ -5,10 +5,10 @@ and strand (+ first). Report the first ``limit`` of them; with a seed, those of 
 reported whole are drawn at random by the seed and the read's name. Report none if there are more than
 ``at_most``. The same pass chooses proper pairs, the candidates of a pair (pairs.py).
 
-Candidates of a read are exact occurrences, numbered from lo[i] to hi[i], where i = 2r for read r and 2r + 1
-for its reverse complement, or near matches by their keys (Candidates). The number of exact occurrences is
-known before any is located. The contract ``position_at`` turns a number into a position: from a row of a
-suffix array (SARows), or from positions that were located before (Located).
+Hits are chosen from exact occurrences, numbered from lo[i] to hi[i], where i = 2r for read r and 2r + 1 for
+its reverse complement, or from matches by their keys (Candidates). The number of exact occurrences is known
+before any is located. The contract ``position_at`` turns a number into a position: from a row of a suffix
+array (SARows), or from positions that were located before (Located).
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,8 @@ _AHEAD = 16  # number of reads, or intervals, ahead whose occurrences are prefet
 class Intervals(NamedTuple):
     """SA intervals, half-open. ``lo``, ``hi`` uint32[2 * n_reads]: row 2r for read r, 2r + 1 for its reverse.
 
-    For all parts of a text together: uint32[n_parts, 2 * n_reads].
+    For all parts of a text together: [n_parts, 2 * n_reads]. Of a sparse suffix array: numbers of occurrences
+    (sparse.py), int64, instead of rows.
     """
 
     lo: np.ndarray
@@ -45,9 +46,10 @@ class Hits(NamedTuple):
     """Reported occurrences. ``first`` int64[n_reads + 1]: read r has hits first[r] to first[r + 1].
 
     ``position`` int64[n_hits]: position in the text. ``reverse`` bool[n_hits]. ``total`` int64[n_reads]:
-    exact number of occurrences, reported or not. ``changes`` int64[n_hits]: how each differs from the read
-    (input/sets.py). ``best`` int64[n_reads]: number of a read's occurrences with the fewest mismatches, times
-    4, plus these mismatches. Without mismatches both may be EXACT.
+    number of occurrences, reported or not: with ``strata`` (mapping.Near) of the best stratum, without
+    ``counts_all`` of those found until there were enough, of a mate in proper pairs of these. ``changes``
+    int64[n_hits]: how each differs from the read (input/sets.py). ``best`` int64[n_reads]: size of the best
+    stratum, times 4, plus its mismatches. Without mismatches both may be EXACT.
     """
 
     first: np.ndarray
@@ -59,7 +61,7 @@ class Hits(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Near matches of reads: read r has ``keys`` int64 from ``first[r]`` to ``first[r + 1]``.
+    """Matches of reads, near ones or those of stretches: read r has ``keys`` int64[first[r]:first[r + 1]].
 
     A key is the number of mismatches, shifted by KEY_BITS, and the text_key of the match.
     """
@@ -76,11 +78,11 @@ class Candidates(NamedTuple):
 class ReadRun(NamedTuple):
     """Reads from number ``start`` of a batch on, and their candidates: exact occurrences, or near matches.
 
-    ``intervals``: Intervals [n_parts, 2 * n] of row numbers for ``locators``, one per part, or None.
+    ``intervals``: Intervals [n_parts, 2 * n], whose numbers ``locators`` locate, one per part, or None.
     ``matches``: sorted Candidates, or None. ``can_occur`` bool[n]: which reads were searched. ``weight``
     int64[n]: number of copies of each. ``reverse`` int64[n]: occurrences on -. ``total``, ``best`` int64[n]:
-    as in Hits. If mismatches are allowed, ``fewest`` int64[n]: mismatches of the best one. This, ``reverse``
-    and ``total`` are known after ``runs_of`` of a finder.
+    as in Hits. If mismatches are allowed, ``fewest`` int64[n]: mismatches of the best one. A NearFinder
+    fills in this, ``reverse`` and ``total`` when it yields a run of these reads (``cut``).
     """
 
     batch: "ReadBatch"
@@ -96,7 +98,7 @@ class ReadRun(NamedTuple):
     start: int = 0
 
     def cut(self, a: int, b: int) -> "ReadRun":
-        """Return reads a to b of these."""
+        """Return reads a to b of these, as views: what is written to their arrays changes these, too."""
         names = ("total", "can_occur", "weight", "reverse", "fewest", "best")
         columns = {name: each[a:b] for name in names if (each := getattr(self, name)) is not None}
         bounds = slice(2 * a, 2 * b)
@@ -155,9 +157,9 @@ def _position_of_row(rows, row):
 
 @compiled
 def lay_out(total, at_most, limit, window, first):
-    """Fill in the first hit of each read, of those in a ``window`` (first, most) of the hits of one.
+    """Fill in the ``first`` hit of each read; return (number of hits, most eligible occurrences, or 1).
 
-    Return (number of hits, largest number of eligible occurrences, or 1).
+    ``window``: skip so many hits of each read, then take at most so many.
     """
     n_hits, most, (skip, size) = np.int64(0), np.int64(1), window
     for r in range(total.size):
@@ -344,7 +346,10 @@ def draw(keys, total, n, x):
 
 
 class Located(NamedTuple):
-    """Occurrences by their positions, int64."""
+    """Occurrences by their text ``positions`` int64, in lists from lo[i] to hi[i], one per read and strand.
+
+    Of pairs: n_strata lists per strand; count_proper (pairs.py) turns them into place_keys and may lower hi.
+    """
 
     positions: np.ndarray
     lo: np.ndarray

@@ -53,7 +53,7 @@ class Mapper:
     ) -> Summary:
         """Map a Chunk, or runs of Mates, emit the output, and return their summary."""
         if self.pairs:
-            summary, runs_of_mates = Summary.of_sums(True, [0] * 8), cast("Sequence[Mates]", records)
+            summary, runs_of_mates = Summary.of_sums(True), cast("Sequence[Mates]", records)
             for mates in runs_of_mates:
                 summary.add(self._map_mates(mates, writer, emit))
             return summary
@@ -66,7 +66,7 @@ class Mapper:
         if writer.comments:
             reads.check_comments(chunk, whole.batch)
         size, owners = self.options.sizes.hits, []  # type: tuple[int, list]
-        for start, hits in self.hits_of(whole, owners):
+        for start, hits in self.hits_of(whole, owners):  # with mismatches, this fills in whole.total
             for first in range(0, max(1, hits.position.size), size):
                 with self.timed("format"):
                     piece = writer.format(whole.batch, hits, start, first, first + size)
@@ -129,7 +129,7 @@ class Mapper:
         """Yield (start, Hits) for runs of single reads, and count them; ``owners`` receives their owners."""
         owners = [] if owners is None else owners
         policy, near = self.options.policy, self.options.near
-        if whole.intervals is not None or whole.matches:  # of all, as equal reads are located once
+        if whole.intervals is not None or whole.matches:  # all reads at once, as equal ones are located once
             self._count(whole, owners)
         if policy.limit == 0 and not near:
             return

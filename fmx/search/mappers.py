@@ -130,7 +130,7 @@ def map_spans(
     """Map the reads of spans, write the records to ``sink`` (a binary file) and return the Summary of all."""
     progress = progress or Progress(quiet=True)
     noun = mapper.options.noun
-    summary = Summary.of_sums(mapper.options.pairing is not None, [0] * 8)
+    summary = Summary.of_sums(mapper.options.pairing is not None)
 
     def write(piece: Any) -> None:
         sink.write(piece)

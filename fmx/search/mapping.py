@@ -39,8 +39,8 @@ class Near:
     """Options of near matches: up to ``mismatches``; with ``iupac``, IUPAC codes stand for sets of bases.
 
     ``strata``: report only the near matches with the fewest mismatches. ``best_first``: sort by mismatches,
-    otherwise by position. ``counts_all``: count all occurrences of a read, not only those found by the time
-    that there are enough hits.
+    otherwise by position. ``counts_all``: count all occurrences of a read, which a Tally relies on without
+    ``strata``, not only those found by the time that there are enough hits.
     """
 
     mismatches: int
@@ -54,9 +54,9 @@ class GpuSizes(NamedTuple):
     """Sizes of work on a GPU.
 
     ``chunk``: bytes of a chunk, fewer if memory is short, but not fewer than ``least_chunk``. A
-    chunk is mapped on the CPU if its records have more than ``long`` bytes on average, or ``room`` bytes of
-    output or ``hits`` per byte of it. There is room for ``hits_of_mate`` located occurrences per mate at
-    first. Of BGZF blocks the host receives ``ends`` bytes at either end.
+    chunk is mapped on the CPU if its records have more than ``long`` bytes on average, or, for each of its
+    bytes, ``room`` bytes of output or ``hits`` hits. There is room for ``hits_of_mate`` located occurrences
+    per mate at first. Of BGZF blocks the host receives ``ends`` bytes at either end.
     """
 
     chunk: int = 1 << 25

@@ -1,7 +1,8 @@
 """Find near matches: reads -> Sets -> Pieces -> Words -> Intervals -> comparison with the text -> Candidates.
 
-Words are searched as reads are (search/find.py), with any layout. If only the best matches are wanted, reads
-are searched exactly first, and those without enough matches with one more mismatch at a time.
+Words are searched as reads are (search/find.py), with any layout. With ``strata``, or without ``counts_all``
+for single reads, all are searched exactly first, and those without enough matches with one more mismatch at a
+time. Strata with ``iupac`` are selected only at the end, as an exact search knows no codes.
 
 A row of a word gives the position of its piece in the text. There the pattern is compared, 32 symbols at a
 time. An occurrence that several pieces find is kept only for the first of them.
@@ -227,9 +228,7 @@ class NearFinder(ReadFinder):
                 "leaves them unmapped"
             )
 
-    def runs_of(
-        self, mates: Sequence[ReadRun], has_enough: Callable | None = None
-    ) -> Iterator[list[ReadRun]]:
+    def runs_of(self, mates: Sequence[ReadRun], has_enough: Any = None) -> Iterator[list[ReadRun]]:
         """Yield runs as ReadFinder.runs_of, and fill in what a ReadRun lacks.
 
         ``has_enough(start, candidates, most)`` returns bool[n]: which reads or pairs from ``start`` on, with
@@ -257,7 +256,7 @@ class NearFinder(ReadFinder):
         if self.options.counts_lengths:
             ends, first = np.append(0, np.cumsum(matches.keys & 1)), matches.first[which]
             run.reverse[which] = ends[first + total[which]] - ends[first]
-        run.total[which] = total[which]  # those of all reads, too
+        run.total[which] = total[which]  # a view: that of all reads changes, too (ReadRun.cut)
         exact_best = run.total << 2
         exact_best[which] = best[which]
         run.fewest[:] = exact_best & 3  # type: ignore[index]
@@ -296,6 +295,7 @@ class NearFinder(ReadFinder):
         if not self.in_steps:
             yield from self._near_matches(mates, np.arange(can_occur[0].size), can_occur, most)
             return
+        # Of up to 2 mismatches: at 1, a pair needs both mates; at 2, the last, one mate may have hits alone.
         either = np.logical_or if most == self._most else np.logical_and
         any_can = either.reduce(can_occur)
         for start, matches in self._matches_up_to(mates, most - 1, has_enough):

@@ -11,6 +11,9 @@ mate, which mate that is (1 first), and insert size. The rule of search/hits.py 
 
 count_proper    occurrences -> sorted place_keys and the number of proper pairs by mismatches, by merging
 choose_pair     the proper pairs that are reported, by the rule of search/hits.py
+
+PairSpan -> PairChunks (bytes), Mates (reads; input/mates.py) -> PairRun, with counted proper pairs ->
+PairCandidates -> ProperPairs -> PairHits (PairTables on a GPU) -> Pairs, whose records are written (output/).
 """
 
 from collections.abc import Iterator, Sequence

@@ -3,7 +3,7 @@
 Its occurrences are not the rows from lo to hi of a suffix array, but have numbers:
 
     KEPT + j                       number j of the positions that are kept: those of reads with few rows
-    (i + 1 << PATTERN_SHIFT) + j   number j, in the order of rows, of pattern i of a read with many rows, of
+    ((i + 1) << PATTERN_SHIFT) + j number j, in the order of rows, of pattern i of a read with many rows, of
                                    which an Anchor is kept
     less than 1 << PATTERN_SHIFT   a row of the index's other method, which searches shorter reads
 """
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 MOST_KEPT = 64  # most rows of a read whose positions are kept
 _GROUP = 2 * LANES  # reads that are searched together
-_RECENT = 64
+_RECENT = 64  # reads with many rows that a next one is compared with, one per slot
 _ANCHORED, _NEXT, _LATE = -1, -2, -3  # instead of a number of candidates
 KEPT = 1 << 61  # number of the first kept position
 NONE = np.uint64(2**64 - 1)  # larger than any row
@@ -106,7 +106,7 @@ def search(
     """Search Patterns of both strands (input/reads.py) in a part of the text, which begins at ``start``.
 
     ``shorter`` (as TextPart.search) searches those of less than k + w - 1 symbols. There is room for
-    ``per_read`` positions per read, and ``spare`` more, that are kept.
+    ``per_read`` positions per read, and ``spare`` more, that are kept; without room, Anchors are.
     """
     n, length = patterns.length.size // 2, patterns.length
     is_short = (length > 0) & (length < query.table.k + query.table.w - 1)

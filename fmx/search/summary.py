@@ -66,8 +66,8 @@ class Summary(Sums):
     things = "reads"
 
     @classmethod
-    def of_sums(cls, in_pairs: bool, sums: Sequence[int]) -> Self:
-        """Return the counts of reads or of pairs from the result of ``_sums``."""
+    def of_sums(cls, in_pairs: bool, sums: Sequence[int] = (0,) * 8) -> Self:
+        """Return the counts of reads or of pairs from the result of ``_sums``, by default zeros."""
         n, bases, mapped, *others, alone = sums
         numbers: list = [n, bases, mapped, *others]
         if in_pairs:

@@ -61,7 +61,7 @@ _FEW_STREAMS = 8  # if memory is short, fewer streams down to this, and then sma
 _PER_BYTE = 40  # of a stream, per byte of a chunk: bytes 2, words 4, reads 7, hits 3, records 16, deflated 8
 _MORE_FOR_PAIRS = 12  # more for pairs: positions of their occurrences 2, hits 6, and other columns
 _USUAL = 16  # of these, what reads of 100 bases need, from BGZF and as BAM too, allocated at once
-N_THREADS, COUNTERS = 128, 1 << 13
+N_THREADS, COUNTERS = 128, 1 << 13  # COUNTERS: most threads that add up reads before atomic additions
 _SEEN = 2 * N_CLASSES + 2
 _SHORT_RECORD = 24  # least mean bytes per record of a chunk that suits one thread per read
 SUMS, N_SUMS = FIRST, 7  # slots of the report: the sums of a summary
@@ -83,7 +83,7 @@ class SelectionRules(NamedTuple):
 
 
 class SelectedHits(NamedTuple):
-    """Hits, and ``keys``: scratch of each read from ``first_key`` int64[n_reads + 1] on."""
+    """Hits, whose positions ``choose`` fills in; ``keys``: scratch of read r from ``first_key[r]`` on."""
 
     hits: Hits
     first_key: np.ndarray
@@ -237,16 +237,16 @@ class ReadSteps:
         occurrences = self._search(stream, patterns, report.device_array)
         chosen = self.count(stream, batch, occurrences, n, room, report)
         begins = maker.measure(stream, batch, chosen, report, RECORDS)
-        n_hits: tuple[int, ...] = (n, *([self.n_parts * n] * 2))
+        n_items: tuple[int, ...] = (n, *([self.n_parts * n] * 2))  # as ``with_room`` takes them
         n_records = maker.room_of(n_bytes, is_fastq, n)
         is_one = rules.limit <= 1 and rules.seed < 0 and not rules.lists_all  # hit, and key, at most per read
-        if not is_one or n_records > most_bytes:  # look how much is needed
+        if not is_one or n_records > most_bytes:  # wait for the sums, which tell how much room is needed
             report.read()
-            n_hits, n_records = tuple(report[slot] for slot in (HITS, ALONE, KEYS)), report[RECORDS]
-            is_too_much = max(n_hits) > most or n_records > most_bytes
+            n_items, n_records = tuple(report[slot] for slot in (HITS, ALONE, KEYS)), report[RECORDS]
+            is_too_much = max(n_items) > most or n_records > most_bytes
             if report[PROBLEM] or report[LOCATED] > room or is_too_much:
                 return retry()
-        chosen = self.with_room(stream, chosen, *n_hits)
+        chosen = self.with_room(stream, chosen, *n_items)
         self.choose(stream, batch, occurrences, chosen)
         out = maker.write(stream, batch, chosen, begins, n_records, report, RECORDS)
         report.read()
@@ -277,7 +277,7 @@ class ReadSteps:
         self, stream: "GpuStream", batch: "ReadBatch", occurrences: "SARows", n_reads: int, room: int,
         report: KernelReport,
     ) -> Any:  # fmt: skip
-        """Launch the counting of hits of n reads; return SelectedHits without a selection.
+        """Launch the counting of hits of n reads; return SelectedHits without room for them.
 
         With ``rules.lengths``, the counts of lengths arrive with the KernelReport (``summary_of``).
         """
@@ -302,7 +302,7 @@ class ReadSteps:
         return chosen
 
     def with_room(self, stream: "GpuStream", chosen: Any, n_hits: int, n_alone: int, n_keys: int) -> Any:
-        """Return SelectedHits with room for so many hits and keys."""
+        """Return SelectedHits with room for so many hits (of pairs ``n_alone`` of mates in none) and keys."""
         hits = chosen.hits._replace(
             position=stream.device_array("positions", n_hits, np.int64),
             reverse=stream.device_array("reverse", n_hits, np.bool_),

@@ -238,7 +238,7 @@ class PairSteps(ReadSteps):
 
     def choose(self, stream: "GpuStream", batch: ReadBatch, occurrences: Any, chosen: Any) -> None:
         stream.begin("choose")
-        n = chosen.proper.total.size
+        n = chosen.proper.total.size  # _located returns the buffers that ``count`` filled
         stream.launch(
             choose_kernel, n, N_THREADS, batch, mates_of(batch, n), _located(stream, n, 0)[1], self._rule,
             self._rules.seed, occurrences, chosen,

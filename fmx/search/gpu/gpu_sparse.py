@@ -382,11 +382,11 @@ class SparseFound(NamedTuple):
     """Result of a search of Patterns, as occurrences for search/hits.py.
 
     ``lo``, ``hi`` uint32[2 * n_reads]: as many numbers as each pattern has occurrences. ``first``
-    int64[n_reads]: the smallest key of a read. ``stop``, ``how`` uint32[n_reads]: rows lo[2r] to stop[r] are
-    those of its Anchor, whose other fields are bits of ``how``. ``report`` int64[1 or more]: its first number
-    becomes 1 if a read is too short. ``queue`` uint32[2 * n_reads]: queues of reads, in two halves.
-    ``counted`` int64[N_COUNTED]: 1 + the numbers of some reads with many rows, or 0, followed by the number
-    of reads in each queue.
+    int64[n_reads]: the smallest key of a read, or -1 - r until repeat_kernel copies the results of an equal
+    read r. ``stop``, ``how`` uint32[n_reads]: rows lo[2r] to stop[r] are those of its Anchor, whose other
+    fields are bits of ``how``. ``report`` int64[1 or more]: its first number becomes 1 if a read is too
+    short. ``queue`` uint32[2 * n_reads]: queues of reads, in two halves. ``counted`` int64[N_COUNTED]: 1 +
+    the numbers of some reads with many rows, or 0, followed by the number of reads in each queue.
     """
 
     query: Any

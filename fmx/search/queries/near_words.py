@@ -9,7 +9,7 @@ cheapest one is used, as estimated from the number of words and of their rows in
     two ends  the first and the last w symbols: one has less than v;          |--------|
               or all v are where both lie, if they meet                              |--------|
                                                                                      |-|
-    three overlapping ones of w symbols, for v = 2: none has a mismatch,      |--------|     |--------|
+    overlapping  three of w symbols, for v = 2: none has a mismatch,          |--------|     |--------|
               or one has it where the first two, or the last two, meet             |--------|
 
 A symbol is a set of bases (input/sets.py), and a word spells one base of each set. If some sets are larger
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from ...input.sets import Sets
 
 
-MOST_MISMATCHES = 2  # mismatches
+MOST_MISMATCHES = 2  # changed symbols that _spell_piece knows
 LONGEST = 64  # symbols of a piece: two packed words
 MOST_SYMBOLS = (MOST_MISMATCHES + 1) * LONGEST  # symbols of a pattern that pieces are cut from
 APART, TWO_ENDS, OVERLAPPING = range(3)
-_LOOKUP, _ROW = 1.0, 0.4  # cost of looking up a word, and of comparing each of its rows
-_LOOKUP_BOTH = 1.4  # cost of looking up both words of a pair in a sparse suffix array
+_LOOKUP, _ROW = 1.0, 0.4  # costs: of looking up a word (the unit), and of comparing each of its rows
+_LOOKUP_BOTH = 1.4  # of looking up both words of a pair in a sparse suffix array
 _NEVER = np.inf
 _EMPTY, _SPELLED, _ONCE, _TWICE, N_SUMS = range(5)  # columns of sums, see _add_symbol
 
