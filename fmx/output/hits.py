@@ -17,7 +17,7 @@ from .records import (
     Pairs,
     Side,
     SingleReads,
-    n_of,
+    n_items,
     put_records,
     room_of,
     widest,
@@ -154,7 +154,7 @@ def named_by_letters(batch: ReadBatch) -> ReadBatch:
 def _room(work, n_widest):
     """Return an upper bound of the bytes of the records of single reads or pairs."""
     room = np.int64(0)
-    for i in range(n_of(work)):
+    for i in range(n_items(work)):
         room += room_of(work, i, n_widest, False)
     return room
 
@@ -163,6 +163,6 @@ def _room(work, n_widest):
 def _write(form, work, out):
     """Write the records of single reads or pairs into ``out`` uint8[n]; return the position after them."""
     at = np.int64(0)
-    for i in range(n_of(work)):
+    for i in range(n_items(work)):
         at = put_records(work, form, out, at, i)
     return at

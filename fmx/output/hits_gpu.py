@@ -24,8 +24,8 @@ from .records import (
     gap_byte,
     gap_of,
     mate_of,
+    n_items,
     n_mates,
-    n_of,
     put_records,
     room_of,
     with_gaps,
@@ -57,7 +57,7 @@ def measure_kernel(work, n_widest, by_letters, begins):
     ``by_letters``: a read without a name is named by its sequence, as in write_kernel.
     """
     i = thread_index()
-    if i < n_of(work):
+    if i < n_items(work):
         begins[i] = room_of(work, i, n_widest, by_letters)
 
 
@@ -65,7 +65,7 @@ def measure_kernel(work, n_widest, by_letters, begins):
 def write_kernel(form, work, by_letters, loose):
     """Write the records of SingleReads or Pairs, one thread per item; ``loose.sizes`` gets their bytes."""
     i = thread_index()
-    if i < n_of(work):
+    if i < n_items(work):
         if by_letters:
             for k in range(n_mates(work)):
                 batch, r, _ = mate_of(work, i, k)
@@ -82,7 +82,7 @@ def gather_kernel(form, work, loose, out):
     Sizes are prefix sums.
     """
     i, lane = thread_index() // WARP, thread_in_block() % WARP
-    if i < n_of(work) and loose.sizes[i] < loose.sizes[i + 1]:
+    if i < n_items(work) and loose.sizes[i] < loose.sizes[i + 1]:
         start, begin, done = loose.sizes[i], loose.begins[i], np.int64(0)
         for k in range(n_mates(work)):
             batch, r, reverse = mate_of(work, i, k)
@@ -127,7 +127,7 @@ class GpuHitWriter:
         the report gets the room for all.
         """
         work = self._work(batch, tables)
-        n = n_of(work)
+        n = n_items(work)
         begins = stream.device_array("begins", n + 1, np.int64)
         stream.launch(measure_kernel, n, N_THREADS, work, self._widest, self._by_letters, begins)
         add_up(stream, begins, n, report, slot)
@@ -150,7 +150,7 @@ class GpuHitWriter:
         ``slot`` of the report gets their bytes.
         """
         work, array = self._work(batch, tables), stream.device_array
-        n = n_of(work)
+        n = n_items(work)
         loose = Loose(begins, array("sizes", n + 1, np.int64), array("loose", n_bytes, np.uint8))
         stream.begin("format")
         form = with_gaps(self._form, array("gaps", self._n_mates * n, np.int64))

@@ -266,7 +266,7 @@ class Pairs(NamedTuple):
 
 
 @by_type
-def n_of(work):
+def n_items(work):
     """Return the number of SingleReads or Pairs."""
 
 
@@ -299,7 +299,7 @@ def _name_length(batch, r, by_letters):
     return batch.length[r] if by_letters and batch.name_length[r] == 0 else batch.name_length[r]
 
 
-@n_of.register(SingleReads)
+@n_items.register(SingleReads)
 def _n_reads(work):
     return work.hits.total.size
 
@@ -342,7 +342,7 @@ def _put_read(work, form, out, at, i):
     return at
 
 
-@n_of.register(Pairs)
+@n_items.register(Pairs)
 def _n_pairs(work):
     return work.proper.total.size
 

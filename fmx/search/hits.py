@@ -80,9 +80,9 @@ class ReadRun(NamedTuple):
 
     ``intervals``: Intervals [n_parts, 2 * n], whose numbers ``locators`` locate, one per part, or None.
     ``matches``: sorted Candidates, or None. ``can_occur`` bool[n]: which reads were searched. ``weight``
-    int64[n]: number of copies of each. ``reverse`` int64[n]: occurrences on -. ``total``, ``best`` int64[n]:
+    int64[n]: copies of each. ``n_reverse`` int64[n]: occurrences on -. ``total``, ``best`` int64[n]:
     as in Hits. If mismatches are allowed, ``fewest`` int64[n]: mismatches of the best one. A NearFinder
-    fills in this, ``reverse`` and ``total`` when it yields a run of these reads (``cut``).
+    fills in this, ``n_reverse`` and ``total`` when it yields a run of these reads (``cut``).
     """
 
     batch: "ReadBatch"
@@ -91,7 +91,7 @@ class ReadRun(NamedTuple):
     total: np.ndarray
     can_occur: np.ndarray
     weight: np.ndarray
-    reverse: np.ndarray
+    n_reverse: np.ndarray
     fewest: np.ndarray | None = None
     matches: Candidates | None = None
     best: np.ndarray | None = None
@@ -99,7 +99,7 @@ class ReadRun(NamedTuple):
 
     def cut(self, a: int, b: int) -> "ReadRun":
         """Return reads a to b of these, as views: what is written to their arrays changes these, too."""
-        names = ("total", "can_occur", "weight", "reverse", "fewest", "best")
+        names = ("total", "can_occur", "weight", "n_reverse", "fewest", "best")
         columns = {name: each[a:b] for name in names if (each := getattr(self, name)) is not None}
         bounds = slice(2 * a, 2 * b)
         return self._replace(

@@ -255,7 +255,7 @@ class NearFinder(ReadFinder):
                 exact.hi[:, rows] = exact.lo[:, rows]
         if self.options.counts_lengths:
             ends, first = np.append(0, np.cumsum(matches.keys & 1)), matches.first[which]
-            run.reverse[which] = ends[first + total[which]] - ends[first]
+            run.n_reverse[which] = ends[first + total[which]] - ends[first]
         run.total[which] = total[which]  # a view: that of all reads changes, too (ReadRun.cut)
         exact_best = run.total << 2
         exact_best[which] = best[which]
@@ -331,7 +331,7 @@ class NearFinder(ReadFinder):
                     for batch, which in zip(batches, searched, strict=True)
                 ]
                 pieces = [near_words.plan(each, most, self._lookups) for each in patterns]
-            for a, b in runs(2 * np.sum([each.words for each in pieces], axis=0), sizes.words):
+            for a, b in runs(2 * np.sum([each.n_words for each in pieces], axis=0), sizes.words):
                 words = [self._search_words(*each, most, a, b) for each in zip(patterns, pieces, strict=True)]
                 for c, d in runs(np.sum([n_rows for *_, n_rows in words], axis=0), sizes.rows):
                     with self.timed("locate"):
@@ -349,7 +349,7 @@ class NearFinder(ReadFinder):
             spelled = near_words.spell(patterns, pieces, a, b)
         with self.timed("search"):
             results = [part.search(spelled.patterns) for part in self.parts]
-        borders = np.append(0, np.cumsum(2 * pieces.words[a:b]))
+        borders = np.append(0, np.cumsum(2 * pieces.n_words[a:b]))
         ends = np.sum([np.cumsum(each.hi - each.lo, dtype=np.int64) for each, _ in results], axis=0)
         words = WordBatch(patterns, pieces, most, spelled.pattern, spelled.piece)
         return words, results, borders, np.diff(np.append(0, ends)[borders])

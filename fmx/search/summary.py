@@ -96,7 +96,7 @@ class Summary(Sums):
                 most = 2 * len(mates) + 1
                 summary.mismatches = np.bincount(fewest, weight_of_mapped, most).astype(np.int64)
             if not in_pairs:
-                reverse = (mates[0].reverse * weight_of_mapped).sum()
+                reverse = (mates[0].n_reverse * weight_of_mapped).sum()
                 summary.strands = np.array([(eligible * weight).sum() - reverse, reverse])
         return summary
 

@@ -42,9 +42,9 @@ def sets_of(*patterns, table=sets.DEGENERATE):
 def _count_words(patterns, ways, found, n):
     for j in range(n.size):
         way = Way(0.0, ways[j, 0], ways[j, 1], ways[j, 2], ways[j, 3], ways[j, 4])
-        found.columns[:], found.words[0] = 0, 0
+        found.columns[:], found.n_words[0] = 0, 0
         plan_read(patterns, 0, way, found)
-        n[j] = found.words[0]
+        n[j] = found.n_words[0]
 
 
 def cost(lookups, width, n):
@@ -86,7 +86,7 @@ def chosen(patterns, v, lookups):
     pieces = near_words.plan(patterns, v, lookups)
     first = pieces.columns[0][pieces.columns[0, :, near_words.LENGTH] > 0]
     width = int(first[0, near_words.LENGTH])
-    return cost(lookups, width, int(pieces.words[0])), int((first[:, near_words.START] + width).max())
+    return cost(lookups, width, int(pieces.n_words[0])), int((first[:, near_words.START] + width).max())
 
 
 @pytest.mark.parametrize("lookups", LOOKUPS, ids=str)

@@ -106,7 +106,7 @@ class Launch:
             launch = self.kernel[-(-n // n_threads), n_threads, stream, self.warp_bytes * n_threads // WARP]
             launch(*self.arguments, query, patterns, intervals)
 
-    def find(
+    def occurrences_of(
         self, query: Any, locating: tuple, stream: "GpuStream", patterns: "Patterns", report: Any
     ) -> Any:
         """Launch the search of Patterns; return occurrences on the GPU that hits are chosen from (hits.py).

@@ -343,10 +343,10 @@ def bring_index(query: Any, sa: Any, engine: str) -> Callable[..., Any]:
     launch = engines.launch_of(engine, query)
     on_gpu = engines.upload(query)
     if contracts.own_launch.knows(query):
-        return partial(launch.find, on_gpu, ())
+        return partial(launch.occurrences_of, on_gpu, ())
     positions = getattr(on_gpu, "sa", None)
     sa = engines.upload(sa) if positions is None else FullSA(positions)
-    return partial(launch.find, on_gpu, (sa, getattr(on_gpu, "layout", sa)))
+    return partial(launch.occurrences_of, on_gpu, (sa, getattr(on_gpu, "layout", sa)))
 
 
 class GpuMapper(Mapper):

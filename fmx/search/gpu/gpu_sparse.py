@@ -420,7 +420,7 @@ class SparseLaunch(Launch):
             for kernel in (many_rows_kernel, share_kernel, repeat_kernel):
                 kernel[n_warps, WARP, stream](query, patterns, result)
 
-    def find(
+    def occurrences_of(
         self, query: SparseOnDevice, locating: tuple, stream: "GpuStream", patterns: "Patterns", report: Any
     ) -> SparseFound:
         n, buffer = patterns.length.size, stream.device_array

@@ -217,11 +217,11 @@ class Pieces(NamedTuple):
     """Pieces of the patterns of n reads.
 
     ``columns`` int64[2 * n, MOST_PIECES, N_COLUMNS]: rows 2r and 2r + 1 are read r; unused pieces have LENGTH
-    0. ``words`` int64[n]: number of words of each read.
+    0. ``n_words`` int64[n]: number of words of each read.
     """
 
     columns: np.ndarray
-    words: np.ndarray
+    n_words: np.ndarray
 
 
 def plan(sets: "Sets", v: int, lookups: Lookups) -> Pieces:
@@ -236,12 +236,12 @@ def plan(sets: "Sets", v: int, lookups: Lookups) -> Pieces:
 @compiled
 def _plan(sets, v, lookups, ways, room, pieces):
     """Fill Pieces, which hold zeros. ``ways``: result of ways_of. ``room``: as in best_of_sets."""
-    for r in range(pieces.words.size):
+    for r in range(pieces.n_words.size):
         i = pattern_of(sets, r)
         length = sets.length[i]
         if length > 0 and sets.is_plain[i]:
-            kind = 2 * min(length, np.int64(MOST_SYMBOLS))
-            way = Way(0.0, np.int64(0), length, v, at(ways, kind), at(ways, kind + 1))
+            column = 2 * min(length, np.int64(MOST_SYMBOLS))
+            way = Way(0.0, np.int64(0), length, v, at(ways, column), at(ways, column + 1))
             plan_read(sets, r, way, pieces)
         elif length > 0:
             plan_read(sets, r, best_of_sets(sets, i, v, lookups, room), pieces)
@@ -256,7 +256,7 @@ def plan_read(sets, r, way, pieces):
     for j in range(MOST_PIECES):
         piece, other = pieces.columns[i, j], pieces.columns[i ^ 1, j]
         if piece[LENGTH] > 0:
-            pieces.words[r] += _n_words(sets, i, piece)
+            pieces.n_words[r] += _n_words(sets, i, piece)
             other[START], other[LENGTH] = length - piece[START] - piece[LENGTH], piece[LENGTH]
             other[INNER], other[OUTER] = length - piece[OUTER], length - piece[INNER]
             other[LEAST], other[MOST_CHANGED] = piece[LEAST], piece[MOST_CHANGED]
@@ -333,7 +333,7 @@ class Words(NamedTuple):
 
 def spell(sets: "Sets", pieces: Pieces, start: int, stop: int) -> Words:
     """Return the words of reads start to stop."""
-    n = 2 * int(pieces.words[start:stop].sum())
+    n = 2 * int(pieces.n_words[start:stop].sum())
     first, length, pattern, piece = np.empty((4, n), np.int64)
     words = Words(Patterns(np.empty(ROOM * n + 1, np.uint64), first, length), pattern, piece)
     _spell(sets, pieces, start, stop, words)
