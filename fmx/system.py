@@ -327,7 +327,8 @@ def run_with_signals(function: Callable[..., int | None], *arguments: Any) -> No
 
 def _leave(code: int | None) -> NoReturn:
     for number in _ENDING:
-        signal.signal(number, signal.SIG_IGN)  # the process is ending
+        # The process is ending.  With SIG_IGN, Python reports a signal that has come but was not handled yet.
+        signal.signal(number, lambda *_: None)
     for remove in tuple(unfinished):
         remove()
     for stream in (sys.stdout, sys.stderr):
