@@ -224,7 +224,8 @@ class Index:
             ``position``, from 0, in the contig; ``length``, in bases; ``reverse``, True if the reverse
             complement of the query matches.
 
-        Raises UnsupportedError if the index has no whole suffix array.
+        Raises UnsupportedError if the index has neither a whole suffix array nor a sparse one, or if
+        ``min_length`` is shorter than a sparse one finds: 36 with layout ``sparse``.
 
         Examples:
             >>> index.mem(["CCGATTACATTG"], min_length=5).tolist()

@@ -18,8 +18,8 @@ _RATE = 25  # kB of machine code per second and core
 def command(args: SimpleNamespace) -> None:
     """Compile all of fmx for this processor ahead of time.
 
-    If you do not run fmx compile, each command compiles what it needs on its first run. Machine code is
-    stored in $FMX_CACHE/fmx, $XDG_CACHE_HOME/fmx or ~/.cache/fmx.
+    What pip did not compile is compiled by the first command that needs it. Machine code is stored in
+    $FMX_CACHE/fmx, $XDG_CACHE_HOME/fmx or ~/.cache/fmx.
 
     Examples:
     fmx compile

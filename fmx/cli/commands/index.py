@@ -18,7 +18,7 @@ from .. import options
                  help="Folder to write.  [default: REFERENCE with the suffix .fmx; required with several "
                  "files]"),
     click.option("--add", is_flag=True,
-                 help="Add --layout or --groups to an existing index, given as REFERENCE."),
+                 help="Add --layout, --groups or --with-lcp to an existing index, given as REFERENCE."),
     click.option("--groups", type=click.Path(), metavar="TABLE",
                  help="Table of contigs and their groups, for counts per group.  [default: one group per "
                  "file if there are several]"),

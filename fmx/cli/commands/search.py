@@ -125,7 +125,8 @@ def _check_reference(path: str) -> None:
     click.option("--screen", type=options.TABLE,
                  help="Count reads by the combination of groups of contigs (with several -x: of indexes) "
                  "that they occur in, and write the table to FILE as TSV. Hits are then written only with "
-                 "-o or --format.  [default with several -x and no -o or --counts: standard output]"),
+                 "-o or --format.  [default with several -x or --min-match and no -o or --counts: standard "
+                 "output]"),
     click.option("--al", type=options.READS,
                  help="Also write the mapped reads to FILE, unchanged; compressed if it ends with .gz. With "
                  "{target} in the name, each contig has a file (with several -x: each index; --counts-by "
@@ -144,8 +145,8 @@ def command(args: SimpleNamespace) -> None:
 
     READS are FASTA, FASTQ, BAM or CRAM files, compressed or not; - is standard input. Records are
     written in the order of the reads, as SAM unless the suffix of -o or --format names another format. The
-    tag NH is the number of occurrences of the read. With several -x and without -o, the output is a table of
-    how many reads occur in which indexes.
+    tag NH is the number of occurrences of the read. With several -x or --min-match, and without -o, the
+    output is a table of how many reads occur in which indexes.
 
     Examples:
     fmx search -x ref.fmx reads.fq.gz -o hits.bam
