@@ -161,8 +161,9 @@ HEAD = """# The papers' figures
 
 Every figure and table of the five papers that fmx builds on: their values, those of fmx, and why they differ.
 
-Written by `docs/site/papers/page.py`. Each row is a figure or table of a paper. A paper's value is followed
-by the section that states it; *drawn* means that the paper only plots it. The values of fmx come from these
+Written by `docs/site/papers/page.py`. Each row is a figure or table of a paper. A paper's value, in
+the unit of the fmx column, is followed by the section that states it; *drawn* means that the paper only plots
+it. An LF operation is one step of backward search. The values of fmx come from these
 runs, when `bench` was a command of fmx; `bench gpu` is `python docs/bench designs` today:
 
 | run | command | machine | date |
