@@ -37,6 +37,15 @@ def pages() -> dict:
         },
         "align": {"genes.fa": _fasta(_genes("a", 20)), "other.fa": _fasta(_genes("b", 10))},
         "count": _counting(),
+        "python": {
+            "genome.fa": ">chr1\nTTGATTACATT\n>chr2\nACGTNNTGTAATCA\n",
+            "plasmid.fa": ">plasmid\nCCGATTACACC\n",
+            "reads.fq": "".join(
+                f"@guide{i}\n{letters}\n+\n{len(letters) * 'I'}\n"
+                for i, letters in enumerate(("GATTACA", "ACGTACGT", "ACGT"), 1)
+            ),
+            "guides.csv": "id,sequence,gene\ng1,GATTACA,A\ng2,ACGTACGT,B\ng3,CCCCCCC,B\n",
+        },
     }  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 import base64
 import doctest
 import json
+import runpy
 
 import pytest
 from conftest import ROOT
@@ -10,18 +11,14 @@ from notebooks import run
 
 import fmx
 
-GENOME = ">chr1\nTTGATTACATT\n>chr2\nACGTNNTGTAATCA\n"
-READS = "@guide1\nGATTACA\n+\nIIIIIII\n@guide2\nACGTACGT\n+\nIIIIIIII\n@guide3\nACGT\n+\nIIII\n"
 PUBLIC = [name for name in fmx.__all__ if callable(getattr(fmx, name)) and not name.endswith("Error")]
 
 
 @pytest.fixture
 def files(folder):
     """A current folder as the examples begin with."""
-    (folder / "genome.fa").write_text(GENOME)
-    (folder / "plasmid.fa").write_text(">plasmid\nCCGATTACACC\n")
-    (folder / "reads.fq").write_text(READS)
-    (folder / "guides.csv").write_text("id,sequence,gene\ng1,GATTACA,A\ng2,ACGTACGT,B\ng3,CCCCCCC,B\n")
+    for name, text in runpy.run_path(str(ROOT / "docs" / "example_files.py"))["pages"]()["python"].items():
+        (folder / name).write_text(text)
 
 
 def test_the_page(files):
