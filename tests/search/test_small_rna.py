@@ -71,7 +71,7 @@ def test_the_page_tells_the_truth_and_bowtie_the_same(home, command, peer, monke
     result = command(*search)
     assert (result.code, len(told), all(line in result.err for line in told)) == (0, 2, True)
     counts = [line.split() for line in (home / "hairpins.tsv").read_text().splitlines()]
-    rows = [line.split() for line in PAGE.split("one third to each:")[1].split("\n\n")[1].splitlines()]
+    rows = [line.split() for line in PAGE.split("one third to each")[1].split("\n\n")[1].splitlines()]
     assert rows == [counts[0], *(row for row in counts if row[0].startswith("hsa-let-7a-"))]
     assert abs(sum(float(row[5]) for row in counts[1:]) - 552) < 1e-3
     left = {"--mismatches", "1", "--strata", "--counts", "hairpins.tsv"}
