@@ -138,7 +138,7 @@ def n_of(n: int, one: str, many: str = "") -> str:
     return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
-def bytes_of(n: float) -> str:
+def size_in_words(n: float) -> str:
     """Return a number of bytes in words: ``900 bytes``, ``1.25 kB``, ``20 MB``, ``1,200 GB``."""
     for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 1000)):
         if n >= size:

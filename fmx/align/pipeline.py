@@ -17,7 +17,7 @@ from ..machines.pipeline import OrderedQueue, run
 from ..machines.places import Device, choose_place
 from ..machines.progress import Progress, RunCounts, TimedFile
 from ..output import PLAIN, Container, module_of
-from ..output.formats.matrix import SquareMatrix, square_piece
+from ..output.formats.matrix import PairMatrix, pair_piece
 from ..output.run import Run
 from ..report import JobOutput
 from .jobs import AlignmentJob, Records, Worker, cut
@@ -96,7 +96,7 @@ def align(
     chunks = chunks[slice(*run.share_of(len(chunks)))]
     container: Container = PLAIN  # what the results of chunks become
     if values:
-        container, head = SquareMatrix(output.kind, values, list(names[0]), list(names[1]), job.half), b""
+        container, head = PairMatrix(output.kind, values, list(names[0]), list(names[1]), job.half), b""
     else:
         lengths = job.queries.lengths(), job.targets.lengths()
         writer, head = module_of(output.kind).open_pairs(names, lengths, output.cigar)
@@ -113,7 +113,7 @@ def align(
         total = sum(job.n_pairs(*chunk) for chunk in chunks)
         with closing(compute(job, chunks, options.n_threads, pack, *gpus)) as computed:
             for chunk, data in zip(chunks, computed, strict=True):
-                sink.write(square_piece(chunk, data) if values else data)
+                sink.write(pair_piece(chunk, data) if values else data)
                 if not values:
                     n_lines += int(np.count_nonzero(np.frombuffer(data, np.uint8) == NEWLINE))
                 n_done += job.n_pairs(*chunk)
@@ -174,9 +174,9 @@ def compute(
     """
     if not todo:
         return
-    queue, chunks = OrderedQueue(todo), shared_out or not gpus
-    n_workers = n_threads if chunks or job.paths else 0
-    loops = [partial(_work, Worker(job), queue, pack, chunks) for _ in range(n_workers)]
+    queue, cpu_scores = OrderedQueue(todo), shared_out or not gpus
+    n_workers = n_threads if cpu_scores or job.paths else 0
+    loops = [partial(_work, Worker(job), queue, pack, cpu_scores) for _ in range(n_workers)]
     if gpus:
         from .gpu import score_chunks
 
@@ -185,12 +185,12 @@ def compute(
         yield from results
 
 
-def _work(worker: Worker, queue: OrderedQueue, pack: Callable[[Any], Any], has_chunks: bool) -> None:
-    """Do the chunks of a queue; without ``has_chunks``, only trace the paths that a GPU scored."""
+def _work(worker: Worker, queue: OrderedQueue, pack: Callable[[Any], Any], cpu_scores: bool) -> None:
+    """Do the chunks of a queue; without ``cpu_scores``, only trace the paths that a GPU scored."""
 
     def do(work: Any) -> Any:
         return pack(work(worker) if callable(work) else worker.chunk(work))
 
-    while (taken := queue.get(items=has_chunks)) is not None:
+    while (taken := queue.get(items=cpu_scores)) is not None:
         slot, work = taken
         queue.do(slot, do, work)

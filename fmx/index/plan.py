@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from .. import system
-from ..errors import UnsupportedError, bytes_of
+from ..errors import UnsupportedError, size_in_words
 from . import layouts, tables
 from .disk import OF_REFERENCE, array_sizes
 from .reference import MAX_SYMBOLS
@@ -68,28 +68,28 @@ def plan_index(sizes: Sequence[int], max_memory: int | None = None) -> Plan:
     Raises UnsupportedError if none fits.
     """
     limit = max_memory or available_memory() // 2
-    allowed = f"{bytes_of(limit)} ({'--max-memory' if max_memory else 'half of the free memory'})"
+    allowed = f"{size_in_words(limit)} ({'--max-memory' if max_memory else 'half of the free memory'})"
     n_text, longest, sparse = sum(sizes), max(sizes), SparseName()
     small = len(sizes) * 8 * tables.n_pairs(tables.prefix_length(longest)) + _CONTIGS
     seeds = len(sizes) * 4 * 4 ** tables.seed_length(longest)
-    n_bytes = 4 * n_text + n_text // 4 + seeds + small
-    if n_bytes <= limit:
-        reason = f"the seed-and-verify search needs {bytes_of(n_bytes)} of memory; the limit is {allowed}"
-        return Plan(CHOICES[0][0], 1, "verify", n_bytes, reason)
-    too_large = f"the seed-and-verify search would need {bytes_of(n_bytes)} of memory, more than {allowed}"
-    n_bytes = sum(int(sparse.bytes_per_symbol(n) * n) + n // 4 for n in sizes) + _CONTIGS
-    if n_bytes <= limit:
-        finds = f"needs {bytes_of(n_bytes)}, for reads of {sparse.shortest} bases or more"
-        return Plan(str(sparse), 1, "sparse", n_bytes, f"{too_large}; {sparse} {finds}")
+    size = 4 * n_text + n_text // 4 + seeds + small
+    if size <= limit:
+        reason = f"the seed-and-verify search needs {size_in_words(size)} of memory; the limit is {allowed}"
+        return Plan(CHOICES[0][0], 1, "verify", size, reason)
+    too_large = f"the seed-and-verify search would need {size_in_words(size)} of memory, more than {allowed}"
+    size = sum(int(sparse.bytes_per_symbol(n) * n) + n // 4 for n in sizes) + _CONTIGS
+    if size <= limit:
+        finds = f"needs {size_in_words(size)}, for reads of {sparse.shortest} bases or more"
+        return Plan(str(sparse), 1, "sparse", size, f"{too_large}; {sparse} {finds}")
     for layout, sa_rate in CHOICES:
         name = layouts.parse_name(layout, longest)
         sa = 4 * n_text if sa_rate == 1 else 4 * n_text // sa_rate + n_text // 6  # with marks
-        n_bytes = int(sum(name.bytes_per_symbol(n) * n for n in sizes)) + sa + small
-        if n_bytes <= limit:
-            reason = f"{too_large}; backward search over {layout} needs {bytes_of(n_bytes)}"
-            return Plan(layout, sa_rate, "backward", n_bytes, reason)
+        size = int(sum(name.bytes_per_symbol(n) * n for n in sizes)) + sa + small
+        if size <= limit:
+            reason = f"{too_large}; backward search over {layout} needs {size_in_words(size)}"
+            return Plan(layout, sa_rate, "backward", size, reason)
     raise UnsupportedError(
-        f"searching this reference needs at least {bytes_of(n_bytes)} of memory, more than {allowed}: "
+        f"searching this reference needs at least {size_in_words(size)} of memory, more than {allowed}: "
         f"{'raise' if max_memory else 'set'} --max-memory, or split the reference by contigs"
     )
 
@@ -128,19 +128,19 @@ def choose_way(meta: dict, max_memory: int | None = None, any_length: bool = Fal
     whose = "may be used" if max_memory else "is free"
     for way, n_bytes in ways.items():
         if n_bytes <= limit:
-            return way, f"needs {bytes_of(n_bytes)}; {bytes_of(limit)} {whose}"
+            return way, f"needs {size_in_words(n_bytes)}; {size_in_words(limit)} {whose}"
     way = min(ways, key=lambda name: ways[name])
     if max_memory:
         raise UnsupportedError(
-            f"searching this index needs at least {bytes_of(ways[way])} of memory (with {way}), more than "
-            f"{bytes_of(limit)} (--max-memory): raise --max-memory, or "
+            f"searching this index needs at least {size_in_words(ways[way])} of memory (with {way}), more "
+            f"than {size_in_words(limit)} (--max-memory): raise --max-memory, or "
             + (
                 "add a smaller layout with 'fmx index --add --layout NAME'"
                 if meta["sa_rate"] == 1
                 else "build a smaller index with 'fmx index --max-memory SIZE'"
             )
         )
-    return way, f"needs {bytes_of(ways[way])}, more than the {bytes_of(limit)} that is free"
+    return way, f"needs {size_in_words(ways[way])}, more than the {size_in_words(limit)} that is free"
 
 
 @dataclass(frozen=True)

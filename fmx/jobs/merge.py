@@ -107,13 +107,13 @@ def output_of(shard: Manifest, path: str) -> JobOutput:
 
 
 def merge(
-    folder: str | Path, manifests: Iterable[Manifest], output: JobOutput, progress: Progress, job: Any = None
+    folder: str | Path, ordered: Iterable[Manifest], output: JobOutput, progress: Progress, job: Any = None
 ) -> list[Manifest]:
-    """Merge shards, whose ``manifests`` are in order, into an output; return the manifests.
+    """Merge shards, of Manifests in order, into an output; return the manifests.
 
     ``job``: of a cluster run, or None.  Raises OutputError.
     """
-    shards, merged, more = iter(manifests), [], {}  # type: tuple[Any, list, dict]
+    shards, merged, more = iter(ordered), [], {}  # type: tuple[Any, list, dict]
     first = next(shards)
     container, run = of_fields(first.container), first.run
     about = output.report.about if output.report else {}

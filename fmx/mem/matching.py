@@ -12,7 +12,7 @@ import numpy as np
 
 from .._version import __version__
 from ..compiler import object_cache
-from ..errors import UnsupportedError, bytes_of, n_of
+from ..errors import UnsupportedError, n_of, size_in_words
 from ..index.disk import part_span
 from ..index.fm_index import FMIndex, JoinedIndex
 from ..input import InputRange, InputShare, ReadPath, reads, spans
@@ -221,7 +221,7 @@ class Finder:
             n_expected = (2 if self.options.strands == BOTH else 1) * n_bytes / n_starts * 1e6
             self.say(
                 f"warning: {n_matches / n_starts:,.0f} matches per base of the queries: "
-                f"expect about {bytes_of(n_expected)} of output per million bases; "
+                f"expect about {size_in_words(n_expected)} of output per million bases; "
                 f"for fewer matches, raise -l (now {self.options.least})"
             )
 

@@ -134,14 +134,14 @@ def _write_pairs(form, with_path, records, out):
 
 # PCR products as TSV, BED6 or FASTA.
 
-HEAD = b"pair\tcontig\tstart\tend\tstrand\tsize\tforward_mismatches\treverse_mismatches\tproducts\n"
+PRODUCT_HEADER = b"pair\tcontig\tstart\tend\tstrand\tsize\tforward_mismatches\treverse_mismatches\tproducts\n"
 _COMPLEMENT = bytes.maketrans(b"ACGT", b"TGCA")
 KINDS = ("tsv", "bed", "fasta")
 
 
 def head_of(kind: str) -> bytes:
     """Return the bytes before the first product."""
-    return HEAD if kind == "tsv" else b""
+    return PRODUCT_HEADER if kind == "tsv" else b""
 
 
 def absent(pair: "Pair") -> bytes:

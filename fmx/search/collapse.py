@@ -13,7 +13,7 @@ import numpy as np
 
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import copy_bytes, load_little_endian, prefetch
-from ..errors import InputError, bytes_of, n_of
+from ..errors import InputError, n_of, size_in_words
 from ..index.plan import available_memory
 from ..input import reads
 from ..input.chunks import Chunk
@@ -123,7 +123,7 @@ class Collection:
         """Raise InputError if there are not ``more`` bytes."""
         if more > self._small and more > self._memory():
             size = self._rows.nbytes + self._data.nbytes + self._slots.nbytes
-            what = f"{self.n:,} distinct reads take {bytes_of(size)}, and no memory is left for more"
+            what = f"{self.n:,} distinct reads take {size_in_words(size)}, and no memory is left for more"
             raise InputError(ALL_READS, "", f"{what}: omit --collapse, or collapse fewer reads per run")
 
     def spans(

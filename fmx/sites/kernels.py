@@ -145,7 +145,7 @@ class Tables(NamedTuple):
     most: int
 
 
-LONGEST = 11  # bases of a word in a table: the starts of longer ones fit in no cache
+MOST_BASES = 11  # bases of a word in a table: the starts of longer ones fit in no cache
 OF_GUIDE = 4 * (1 + 33 + 495 + 1 + 33)  # bytes of entries at most: two of 11 bases changed, and one
 
 
@@ -154,7 +154,7 @@ def make_tables(words: np.ndarray, which: np.ndarray, n: int, most: int) -> Tabl
     left = n // 2 + (most % 2 == 0)  # it may have more mismatches
     halves, first = [], 0
     for shift, n_bases, n_most in ((2 * (n - left), left, most // 2), (0, n - left, (most - 1) // 2)):
-        k = min(n_bases, LONGEST)
+        k = min(n_bases, MOST_BASES)
         changes = [
             sum(by << 2 * i for by, i in zip(each, places, strict=True))
             for n_changed in range(n_most + 1)

@@ -11,7 +11,7 @@ import pytest
 from fmx.align.bounds import AlignmentCounts, identity
 from fmx.cli.main import run
 from fmx.errors import UnsupportedError
-from fmx.output.formats.matrix import SquareMatrix
+from fmx.output.formats.matrix import PairMatrix
 
 from . import naive_nw
 from .families import encode, family
@@ -193,7 +193,7 @@ def test_only_one_set_has_pairs_of_a_sequence_with_itself(tmp_path, capfd):
 
 
 def test_a_matrix_larger_than_any_memory_is_refused(tmp_path):
-    matrix = SquareMatrix("npz", "score", range(2**40), range(2**40), is_half=True)
+    matrix = PairMatrix("npz", "score", range(2**40), range(2**40), is_half=True)
     said = "1099511627776 x 1099511627776 does not fit into memory: write"
     with pytest.raises(UnsupportedError, match=said), matrix.opened(str(tmp_path / "m.npz"), 1):
         pass

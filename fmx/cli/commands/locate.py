@@ -64,14 +64,14 @@ def command(args: SimpleNamespace) -> None:
     fmx locate -x ref.fmx --mismatches 1 probes.fa -o probes.bed
     fmx locate -x ref.fmx --pairs primers.tsv --max-size 1000
     """
-    job = _products_of(args) if args.pairs else _patterns_of(args)
+    job = _products_job(args) if args.pairs else _search_job(args)
     from ...input.chunks import begins_fastq
     from ..dispatch import run_job
 
     run_job(args, job, check=None if args.pairs else begins_fastq)
 
 
-def _products_of(args: SimpleNamespace) -> "ProductsJob":
+def _products_job(args: SimpleNamespace) -> "ProductsJob":
     """Return the job of --pairs.  Raises UsageError for options that do not apply."""
     options.refuse(
         (args.patterns or args.literal, "--pairs takes the primers from FILE: leave out -p and PATTERNS"),
@@ -96,7 +96,7 @@ def _products_of(args: SimpleNamespace) -> "ProductsJob":
     )
 
 
-def _patterns_of(args: SimpleNamespace) -> "SearchJob":
+def _search_job(args: SimpleNamespace) -> "SearchJob":
     """Return the job that lists the occurrences of patterns.  Raises UsageError."""
     if args.max_size is not None:
         raise click.UsageError("--max-size is for PCR products: give --pairs with it")

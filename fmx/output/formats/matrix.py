@@ -150,7 +150,7 @@ def container(reference: "Reference", output: "SearchOutput") -> Container:
 
 
 @dataclass(frozen=True)
-class SquareMatrix(Container):
+class PairMatrix(Container):
     """``kind`` npz or phylip, with ``values`` score or identity; ``queries``, ``targets``: names of
     sequences, equal with ``is_half``.
 
@@ -165,7 +165,7 @@ class SquareMatrix(Container):
     is_half: bool
 
     @contextmanager
-    def opened(self, file: "OutputFile", n_threads: int) -> Iterator["_Square"]:
+    def opened(self, file: "OutputFile", n_threads: int) -> Iterator["_Values"]:
         """Collect the pieces."""
         shape, dtype = (len(self.queries), len(self.targets)), dtype_of(self.values)
         try:
@@ -174,7 +174,7 @@ class SquareMatrix(Container):
             raise UnsupportedError(
                 f"a matrix of {shape[0]} x {shape[1]} does not fit into memory: write a table instead"
             ) from error
-        yield _Square(values, self.is_half)
+        yield _Values(values, self.is_half)
         if self.kind == "npz":
             names = {"queries": np.array(self.queries, str), "targets": np.array(self.targets, str)}
             np.savez(file.file, allow_pickle=False, **names, values=_narrow(values))
@@ -190,12 +190,12 @@ def dtype_of(values: str) -> np.dtype:
     return np.dtype(np.int64 if values == "score" else np.float64)
 
 
-def square_piece(chunk: tuple[int, int], data: bytes) -> bytes:
-    """Return a piece of a SquareMatrix: first query and end, and the bytes of the values."""
+def pair_piece(chunk: tuple[int, int], data: bytes) -> bytes:
+    """Return a piece of a PairMatrix: first query and end, and the bytes of the values."""
     return np.array(chunk, np.int64).tobytes() + data
 
 
-class _Square:
+class _Values:
     """``values``, filled in by pieces, which may be cut anywhere."""
 
     def __init__(self, values: np.ndarray, is_half: bool) -> None:
