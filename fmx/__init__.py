@@ -1,7 +1,7 @@
-"""fmx finds every place where a DNA read occurs, letter for letter, in a reference genome.
+"""fmx finds every place where DNA reads occur in a genome, exactly or with up to two mismatches.
 
 index = fmx.build("ref.fa")            # or fmx.open("ref.fmx")
-hits = index.search(["GATTACA"])       # an fmx.Table: a NumPy structured array of dtype fmx.HIT
+hits = index.search(["GATTACA"])       # an fmx.Table: a NumPy structured array of dtype fmx.HIT or NEAR_HIT
 pairs = fmx.pairwise("genes.fa")       # an fmx.Table of dtype fmx.PAIR
 """
 

@@ -16,7 +16,7 @@ _PATH, _WHERE, _VALUE = 200, 80, 60  # characters of what a message quotes
 
 
 class FmxError(Exception):
-    """An error that the user can fix: one line that states what is wrong, where, and what to do."""
+    """An error reported in one line: what is wrong, where, and what to do."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(brief(message, MESSAGE))
@@ -51,7 +51,7 @@ class IndexFileError(FmxError):
 
 
 class UnsupportedError(FmxError):
-    """A combination of layout, engine and query that is not supported."""
+    """Something that fmx, this index or this format cannot do."""
 
 
 class OutputError(FmxError):

@@ -1,8 +1,8 @@
-"""Bounds: what an identity requires of a pair, and a distance of q-gram counts that takes nanoseconds.
+"""Bounds that exclude pairs from alignment: what an identity requires, and a distance of q-gram counts.
 
 Each sequence has 4^q counters of one byte (q = 6: 4096 bytes, 128 vector loads). An edit changes few q-grams,
 so a pair whose counts differ by more than ``most_differing_grams`` cannot reach the identity and needs no
-alignment. Both simplifications make distances smaller, never larger, so no pair is lost:
+alignment. Two simplifications make distances smaller, never larger, so no pair is lost:
 
     counters stop at 255          |min(x, 255) - min(y, 255)| <= |x - y|
     grams with a letter that is not A, C, G, T are not counted
@@ -68,7 +68,7 @@ def distance(a, b, i, j):
 #       +-------|--> D
 #          min(m, n)
 #
-# The least score, the most differing q-grams and the most gap symbols are linear too, so each is extreme at a
+# The score and the numbers of differing q-grams and of gap symbols are linear too, so each is extreme at a
 # corner. If the polygon is empty the pair cannot reach p (this is the length filter). Corners are not rounded
 # to whole columns: a bound may be slightly loose, but never wrong.
 
@@ -131,7 +131,7 @@ def _corners(definition, p, m, n):
 def least_score(definition, p, m, n, scores):
     """Return (whether the pair can reach identity p at all, the score below which it cannot, int64).
 
-    ``scores``: (match, mismatch, gap), also below.
+    ``scores``: (match, mismatch, gap), as in ``most_gaps``.
     """
     match, mismatch, gap = scores
     possible, corners = _corners(definition, p, m, n)

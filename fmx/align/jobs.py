@@ -1,6 +1,8 @@
 """Alignment jobs: what is aligned, in chunks, and the steps from a chunk of pairs to records.
 
-chunk (some queries x all later targets)
+align/gpu.py uses Worker, plan and select; output/lines.py reads Records; jobs/pairwise.py calls cut.
+
+chunk (some queries x all targets, or with ``half`` the later ones)
   1 close      lengths and q-grams: which pairs can reach the identity           bounds.py
   2 plan       the score each must have, and how wide a band that leaves          bounds.py
   3 score      H of the pairs whose band is wide; the others skip this            score_lanes or gpu.py
@@ -63,8 +65,7 @@ class Records(NamedTuple):
 class Task(NamedTuple):
     """An AlignmentJob for compiled code.
 
-    ``grams_query``, ``grams_target``: counts of q-grams (bounds.py), flat uint8; empty if they exclude no
-    pair.
+    ``grams_query``, ``grams_target``: counts of q-grams (bounds.py), flat uint8; empty if not used.
     """
 
     queries: Sequences
@@ -167,7 +168,7 @@ AT_A_TIME = 4096  # pairs whose records are allocated together
 
 @compiled
 def _close_pairs(task, first, last, out):
-    """Write the pairs of queries first to last - 1 that can reach the identity to ``out`` PairList.
+    """Write the pairs of queries first to last - 1 that can reach the identity to ``out``, a PairList.
 
     Return their number. Targets come in blocks whose counts of q-grams stay in the cache.
     """
@@ -269,8 +270,8 @@ class Worker:
 # Scores of one sequence (the query) against many, 32 at a time, one pair per lane.
 #
 # The matrix of differences of H (sequences.py) is computed in slices of SLICE columns, as in LazyRScan-mNW of
-# the paper. A slice keeps its bottom row ``across`` (difference from the left neighbour) and passes only its
-# last column ``down`` (difference from the neighbour above) to the next slice.
+# Truong et al. 2014. A slice keeps its bottom row ``across`` (difference from the left neighbour) and passes
+# only its last column ``down`` (difference from the neighbour above) to the next slice.
 #
 #     columns      0 .. 31 | 32 .. 63 |         arrays, lane last (32 bytes per cell)
 #     row i        . . . . down[i] . .          down     rows x 32
@@ -346,7 +347,7 @@ def _run_slice(codes, down, across, profile):
 
 @compiled
 def score_lanes(task, pairs, work, out):
-    """Write H of each pair of a Task to ``out`` int64[n]; ``pairs`` as sorted by AlignmentJob.order."""
+    """Write H of each pair of a Task to ``out`` int64[n]; ``pairs`` in the order of AlignmentJob.order."""
     begin, n = 0, pairs.query.size
     while begin < n:
         query, end = pairs.query[begin], begin + 1
@@ -406,7 +407,7 @@ def _measure(task, runs, n_runs, m, n):
 
 @compiled
 def align_list(task, pairs, known, start, work, records):
-    """Align pairs of a Task from ``start`` on and keep those with its identity.
+    """Align pairs of a Task from ``start`` on and keep those whose identity is at least the Task's.
 
     Stops early if ``records``, empty at first, is full. ``known`` (h, least), int64: H of each pair from a
     score pass, or UNKNOWN, and the least score that needs a path. ``work``: band.Work. Return (next pair,

@@ -52,7 +52,7 @@ class PairOutput(JobOutput):
 
 @dataclass(frozen=True)
 class AlignmentSummary(RunCounts):
-    """Counts of a run; ``reported``: pairs with the least identity, or all of a matrix.
+    """Counts of a run; ``reported``: pairs that reach --id, or all of a matrix.
 
     ``selves``: how many of the pairs of a matrix are a sequence and itself.
     """
@@ -94,7 +94,7 @@ def align(
     wall, values = progress.wall, output.values
     chunks = cut(job)
     chunks = chunks[slice(*run.share_of(len(chunks)))]
-    container: Container = PLAIN  # what the results of chunks become
+    container: Container = PLAIN  # how the bytes of chunks become a file
     if values:
         container, head = PairMatrix(output.kind, values, list(names[0]), list(names[1]), job.half), b""
     else:
@@ -167,10 +167,10 @@ def compute(
     gpus: Sequence[GpuSession] = (),
     shared_out: bool = False,
 ) -> Generator[Any, None, None]:
-    """Yield the packed result of each of the chunks ``todo`` (jobs.cut), in order.
+    """Yield what ``pack`` makes of the result of each chunk in ``todo`` (jobs.cut), in order.
 
-    The GPUs ``gpus`` score them, and threads of the CPU trace the paths. Without a GPU, or with
-    ``shared_out``, the threads score too.
+    The GPUs ``gpus`` score pairs, and threads of the CPU trace their paths. Without a GPU, or with
+    ``shared_out``, these threads score pairs too.
     """
     if not todo:
         return
@@ -186,7 +186,7 @@ def compute(
 
 
 def _work(worker: Worker, queue: OrderedQueue, pack: Callable[[Any], Any], cpu_scores: bool) -> None:
-    """Do the chunks of a queue; without ``cpu_scores``, only trace the paths that a GPU scored."""
+    """Do the chunks of a queue; without ``cpu_scores``, only trace the paths of pairs that a GPU scored."""
 
     def do(work: Any) -> Any:
         return pack(work(worker) if callable(work) else worker.chunk(work))

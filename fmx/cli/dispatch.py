@@ -1,4 +1,4 @@
-"""Runs the jobs of a command: checks inputs and outputs, then runs here, as one shard, or on a cluster."""
+"""Runs the job of a command: checks inputs and outputs, then runs here, as one shard, or on a cluster."""
 
 import os
 import stat
@@ -32,7 +32,7 @@ def run_job(
     for path, of_input in inputs.items():
         look_at(path, of_input)
     progress, cache = Progress(args.quiet, warns=True), Cache()
-    job = job.with_targets(Context(resources, progress, cache))
+    job = job.with_targets(Context(resources, progress, cache))  # with the names of its --al files
     check_clashes(inputs, job.output.places.items(), job.index_paths)
     if scheduler or file:
         from ..jobs.cluster import on_cluster
@@ -57,7 +57,7 @@ def check_clashes(
 ) -> None:
     """Raise UsageError for an output that is also an input or another output, or lies in one of ``folders``.
 
-    ``outputs``: (option, path).  Files are compared, not their names; devices and pipes may repeat.
+    ``outputs``: (option, path).  Two names of one file clash; a device or pipe may be named twice.
     """
     files = {_identity(path, 0): f"the input {path}" for path in inputs}
     for option, path in outputs:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..jobs import IndexChoice, Resources
 
 
-def size(value: str) -> int:
+def size(value: str) -> int:  # help prints this name: SIZE
     """Return a number of bytes, such as 500M or 8G."""
     units = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT])B?", value.strip().upper())
@@ -46,7 +46,7 @@ def number(least: float, most: float, kind: type = int, before: str = "") -> Cal
     ``before``: what to write before a value that is not a number, in the message about it.
     """
 
-    def n(value: Any) -> float:
+    def n(value: Any) -> float:  # help prints this name: N
         try:
             parsed = kind(value)
         except ValueError as error:
@@ -183,7 +183,7 @@ def strands_of(args: Any) -> int:
 
 
 def resources_of(args: Any) -> "Resources":
-    """Return cores and GPUs.  Raises UsageError for an option for GPUs with --engine cpu."""
+    """Return the Resources.  Raises UsageError for an option for GPUs with --engine cpu."""
     values, engine = vars(args), vars(args).get("engine", "cpu")
     device, gpus, gpu_memory = (values.get(name) for name in ("device", "gpus", "gpu_memory"))
     what = "has no effect with --engine cpu: use --engine cuda or auto, or omit"
@@ -242,7 +242,7 @@ ENDINGS = {  # suffixes of formats, by their names in messages
     "RTAB": (".rtab",), "JSON": (".json",), "HTML": (".html", ".htm"), "LOG": (".log",),
     "FASTA": (".fa", ".fasta", ".fna"), "FASTQ": (".fq", ".fastq"),
 }  # fmt: skip
-GZIP = "gzip"  # among formats: a name may end with .gz, which compresses
+GZIP = "gzip"  # in a list of formats: the name of the file may end with .gz, for compressed output
 BINARY = {"bam", "cram", "parquet", "npz"}
 FOREIGN = {
     ".vcf", ".gff", ".gff3", ".gtf", ".csv", ".xlsx", ".fmx", ".gz", ".bgz", ".bz2", ".xz", ".zst", ".zip",
@@ -310,7 +310,7 @@ def refuse_terminal(path: str, kind: str) -> None:
 
 
 class FileName(click.Path):
-    """The type of names of outputs with a format of ``kinds``, which must not end as those of others."""
+    """The name of an output file; a suffix of a format that is not in ``kinds`` is refused."""
 
     def __init__(self, *kinds: str) -> None:
         super().__init__()
@@ -357,7 +357,7 @@ def _ends_of(kinds: Sequence[str]) -> str:
 
 
 def report_of(paths: Sequence[str], inputs: Sequence[str], indexes: Sequence[Any] = ()) -> Report | None:
-    """Return a Report into ``paths`` with what is known before the run; None without paths."""
+    """Return a Report to write to ``paths``, with what is known before the run; None without paths."""
     if not paths:
         return None
     import platform

@@ -4,7 +4,7 @@ A walk takes k-steps, so positions are kept in groups of k: offset o in a block 
 From any position at most s - 1 steps of k lead to a kept one (or more steps of less than k), and the start of
 a block is always kept (its row has no preceding k-symbol).  A layout that walks forwards (COFI) also needs
 the last k positions of a block.  So 1/s of the positions are kept, plus these.  A bit column marks the kept
-rows; the count before a row is the index of its position.
+rows; the count before a row is the index of its position.  near.py and gpu_mapper.py use the types.
 """
 
 from typing import NamedTuple
@@ -17,11 +17,11 @@ from ..machines.jobs import ONE_CORE, Array, Backend, choose, do
 from .contracts import neighbour, position_of, prefetch_position
 from .layouts.entries import count_in_column, is_set, set_bit
 
-_D, _W = 96, 2  # positions and words of an entry of the marks, one unit
+_D, _W = 96, 2  # positions and words of an entry of the marks, one unit: the format on disk (disk.py)
 
 
 class FullSA(NamedTuple):
-    """``positions`` uint32[n], by row."""
+    """The whole suffix array: ``positions`` uint32[n], by row."""
 
     positions: np.ndarray
 
@@ -29,7 +29,7 @@ class FullSA(NamedTuple):
 class SampledSA(NamedTuple):
     """``positions`` uint32[kept], by row; ``marks`` uint64 bit column (d = 96) over the ``n`` rows.
 
-    ``reach``: the longest walk, in symbols.
+    ``reach``: an upper bound of a walk, in symbols.
     """
 
     positions: np.ndarray
@@ -39,7 +39,7 @@ class SampledSA(NamedTuple):
 
 
 def reach_of(s: int, k: int) -> int:
-    """Return the longest walk, in symbols, if every s-th position is kept for steps of up to k symbols."""
+    """Return an upper bound of a walk in symbols if every s-th position is kept, for steps of up to k."""
     return k * (s + 1)
 
 
@@ -109,7 +109,7 @@ def _keep_positions(n, block_starts, s, k, ahead, bits):
 
 @choose.of("sa bits")
 def SampledRows(choice, row):
-    """Choose the rows whose positions have their bit in ``bits`` (uint8, 8 positions each)."""
+    """Return the position of a row if its bit in ``bits`` (uint8, 8 positions each) is set, else -1."""
     if row >= choice.sa.size:
         return np.int64(-1)
     position = np.int64(choice.sa[row])

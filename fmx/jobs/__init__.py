@@ -4,8 +4,8 @@ A job is a frozen dataclass of paths and plain values: jobs can be compared, and
 The command line turns options into jobs.
 
 To add a job, write a module here with a frozen dataclass, a subclass of ``Job``, a module in cli/commands/
-that makes it from options, and a case in tests/test_every_output.py.  Fields that only name a path are marked
-as places (system.py); the other fields identify a run.
+that makes it from options, a case in tests/test_every_output.py and, if its shards are not simply joined, a
+branch in merge.py.  Fields that only name a path are marked as places (system.py); the others identify a run.
 """
 
 import os
@@ -38,7 +38,7 @@ class Cache:
     """What a process keeps in memory between the shards of one ``run`` (a value that identifies it), such as
     an opened index and its copy on a GPU: objects by key, each made once.
 
-    ``idle``: what a job has prepared, and no shard uses; lost if the shard fails."""
+    ``idle``: results of ``Job.prepare`` that no shard uses now; that of a failed shard does not return."""
 
     def __init__(self, run: object = None) -> None:
         self.run, self._making = run, threading.Lock()
@@ -102,7 +102,7 @@ class IndexChoice:
             return context.cache.shared("index", load_all)
 
 
-# For the CPU and GPUs: number of shards before they get larger; smallest and largest shard, input bytes.
+# For the CPU and GPUs: target number of shards; smallest and largest shard in input bytes.
 SIZES = (64, 32 << 20, 128 << 20), (16, 256 << 20, 1 << 30)
 MOST = 4096  # shards
 
@@ -131,7 +131,7 @@ class Job:
         return {}
 
     def with_targets(self, context: Context) -> Self:
-        """Return the job with the names of targets, if each has a file of reads.  Raises OutputError."""
+        """Return the job with a file per contig, group or guide if --al has {target}.  Raises OutputError."""
         return self
 
     def n_parts(self, context: Context) -> int:

@@ -1,4 +1,4 @@
-"""The job of fmx count: how often guides occur in the reads of samples."""
+"""The job of fmx count: guides in reads of samples; jobs/merge.py reads ``counting.looked`` by its name."""
 
 import os
 from collections.abc import Callable

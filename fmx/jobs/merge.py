@@ -1,4 +1,5 @@
-"""Merges shards into the output of one run: copies their pieces, adds up tables and summaries."""
+"""Merges shards into the output of one run: copies their pieces, adds up tables and summaries.
+Reads from manifests ``sums`` of sites/search.py and jobs/search.py, options of fmx count and offtargets."""
 
 import json
 import re
@@ -26,7 +27,7 @@ _AT_ONCE = 1 << 20  # bytes
 
 
 def manifests(folder: str | Path) -> list:
-    """The Manifests of all shards of a run, in order.  Raises OutputError if one is missing or unfit."""
+    """Return all Manifests of a run, in order.  Raises OutputError if one is missing, or of another run."""
     folder = Path(folder)
     try:
         names = sorted(path.name for path in folder.iterdir() if re.fullmatch(r"\d+-of-\d+", path.name))
@@ -187,7 +188,7 @@ def merge(
 def merge_sites(folder: str | Path, shards: Sequence[Manifest], write: Callable[[bytes], None]) -> tuple:
     """Write the sites of shards by guide and mismatches.
 
-    Returns (ids of guides, int64[n, 5] sites of each by mismatches, the most that are listed or None).
+    Return (ids of guides, sites int64[guides, mismatches + 1], most sites to list of a guide or None).
     """
     from ..sites.search import listed
 
@@ -212,9 +213,9 @@ def whole(folder: str | Path, shard: Manifest, name: str) -> bytes:
 def bytes_of(
     folder: str | Path, shard: Manifest, name: str, n_head: int = 0, n_end: int = 0
 ) -> Iterator[bytes]:
-    """Yield a shard's file without its first ``n_head`` and last ``n_end`` bytes, and check all of it.
+    """Yield a shard's file without its first ``n_head`` and last ``n_end`` bytes.
 
-    Raises OutputError.
+    Raises OutputError, at the end, if the file differs from that in the manifest.
     """
     path = Path(folder) / shard.name / name
     size, expected = shard.files.get(name, (0, ""))

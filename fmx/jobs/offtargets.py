@@ -1,4 +1,4 @@
-"""The job of fmx offtargets: sites of guides in a genome."""
+"""The job of fmx offtargets: sites of guides in a genome; jobs/merge.py reads ``search.most`` by its name."""
 
 import os
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from . import Context, Job, n_of_bytes
 
 @dataclass(frozen=True)
 class SitesJob(Job):
-    """List the sites of the guides of ``library``, with ``columns``, in ``genome``: FASTA, or an index."""
+    """List where the guides of ``library`` (read by ``columns``) occur in ``genome``, FASTA or an index."""
 
     name: ClassVar[str] = "offtargets"
     library: str = field(metadata=PLACE)

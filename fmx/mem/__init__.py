@@ -1,11 +1,12 @@
 """Maximal exact matches: the interface of algorithms (matchers), the strands of queries, sorting, uniqueness.
 
-A matcher is a NamedTuple of an index's arrays and ``least``, the least length of a match. It works in two
-phases, so that memory is bounded however many matches a query has. ``seek`` finds the anchors of all strands,
-ascending by (strand, position); those without rows may be omitted. They are a NamedTuple of columns, with
-``strand``, ``position`` int64[n] (symbols into the strand), and ``lo``, ``hi`` uint32[n], half-open: the rows
-of the suffix array that contain the matches of an anchor, at most one each. ``collect`` writes the matches of
-some anchors into arrays with room for one per row, and returns their number.
+A matcher has ``slices`` (Matcher). Those of one text on the CPU are NamedTuples of an index's arrays and
+``least``, the least length of a match. They work in two phases, so that many matches need no more memory.
+``seek`` finds the anchors of all strands, ascending by (strand, position); those without rows may be omitted.
+They are a NamedTuple of columns, with ``strand``, ``position`` int64[n] (symbols into the strand), and
+``lo``, ``hi`` uint32[n], half-open: the rows of the suffix array that contain the matches of an anchor, at
+most one each. ``collect`` writes the matches of some anchors into arrays with room for one per row, and
+returns their number.
 
     strand    ...CCATGCATTGACCA...      anchors   |     |     |
     an anchor gives the matches that start after the anchor before it, up to the anchor itself
@@ -33,9 +34,9 @@ if TYPE_CHECKING:
 class Strands(NamedTuple):
     """Runs of A, C, G and T of queries and of their reverse complements, packed.
 
-    Strand i has ``length[i]`` symbols from word ``first[i]`` of ``words`` (uint64, with a spare word). The
-    requested matches start at ``start[i]`` to ``stop[i]`` (half-open). It is the part of row ``row[i]`` (2r
-    for query r, 2r + 1 for its reverse complement) that begins at ``offset[i]``. All int64[n].
+    Strand i has ``length[i]`` symbols from word ``first[i]`` of ``words`` (uint64, with a spare word), and is
+    the part of row ``row[i]`` (2r for query r, 2r + 1 for its reverse complement) that begins at
+    ``offset[i]``. Only matches that start at ``start[i]`` to ``stop[i]`` (half-open) are found. All int64[n].
     """
 
     words: np.ndarray
@@ -78,8 +79,8 @@ class Matcher(Protocol):
     """Finds the maximal exact matches of strands.
 
     Implementations: Seeds, SparseSeeds and MummerGpu; on a GPU GpuMummer; JoinedMatchers for the parts of a
-    text. To add one: write ``slices``, on the CPU with ``seek`` and ``collect``, and create it in
-    matching.make_matcher. tests/mem/test_mem.py runs over all of them.
+    text. To add one: write ``slices``, on the CPU with ``seek`` and ``collect``, and add it to
+    matching.ALGORITHMS and to --algorithm. tests/mem/test_mem.py runs over ALGORITHMS.
     """
 
     def slices(self, strands: Strands, /) -> "Iterator[Matches]":
@@ -260,7 +261,7 @@ def in_reference(searchers: Sequence[Any], strands: Strands, matches: Matches) -
 def in_query(strands: Strands, matches: Matches) -> Matches:
     """Return the matches that occur once in their row, from all that are unique in the reference.
 
-    The bases of such a match occur in a row again exactly if another match in the text contains them.
+    A match's bases occur in the row again exactly if another match of the row contains its place in the text.
     """
     row, end = strands.row[matches.strand], matches.text + matches.length
     order = np.lexsort((-matches.length, matches.text, row))

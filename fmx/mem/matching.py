@@ -1,4 +1,4 @@
-"""``fmx mem``: from an opened index and queries to the written lines, by several threads."""
+"""``fmx mem``: from an index and queries to lines, by threads. library/index.py uses Finder, matched."""
 
 import itertools
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -99,7 +99,7 @@ def _places(matches: Matches) -> np.ndarray:
     return (matches.strand << 32) | matches.position
 
 
-# bytes -> Chunk -> ReadBatch -> Strands -> Anchors -> Matches -> lines, by several threads, in order.
+# bytes -> Chunk -> ReadBatch -> Strands -> Matches -> lines, by several threads, in order.
 
 # name -> make(index, least): the matcher.
 ALGORITHMS: dict = {"seeds": seeds.make_seeds, "mummergpu": mummergpu.make_mummergpu}
@@ -117,7 +117,7 @@ def make_matcher(index: FMIndex, options: "MemOptions") -> Matcher:
 ALL, IN_REFERENCE, IN_BOTH = range(3)
 
 
-# Bytes of a span, and half of the starts of matches per task; longer queries are split.
+# Bytes of a span; a task has at most twice as many places where matches start, so long queries are split.
 CPU_TASK, GPU_TASK = 1 << 20, 1 << 24
 
 
@@ -164,8 +164,8 @@ class MemSummary(Sums):
 class Finder:
     """Turns chunks of queries into pieces of output, with one index and one set of options.
 
-    ``writer``: an output.lines.MatchWriter, or library.results.MatchRows.  ``clock``: a Clock that measures
-    the stages, or None.
+    ``writer``: an output.lines.MatchWriter, or library.results.MatchRows, with ``format``, ``written`` and
+    ``is_sam``.  ``clock``: a Clock that measures the stages, or None.
     """
 
     def __init__(
@@ -290,7 +290,7 @@ def prepare(
 ) -> Callable[[Sequence[ReadPath], Progress, Run], MemSummary]:
     """Return find(paths, progress, run), which finds the matches of queries in order and writes them.
 
-    ``paths``: FASTA or FASTQ files, '-' for stdin.  Raises DeviceError, UnsupportedError.
+    ``paths``: FASTA, FASTQ, BAM or CRAM files, '-', or bytes.  Raises DeviceError, UnsupportedError.
     """
     session = open_gpu(fm_index, options, device)
     object_cache.on_first_compile(progress)
@@ -377,7 +377,7 @@ def matched(
 
 
 def open_gpu(fm_index: FMIndex | JoinedIndex, options: MemOptions, device: Device) -> GpuSession | None:
-    """Open the GPU of a Device, unless it names the CPU, or leaves the choice, which is the CPU then.
+    """Return the session of a Device's GPU; None with engine cpu or auto.
 
     Raises UnsupportedError if only the CPU can do it, DeviceError.
     """

@@ -28,7 +28,7 @@ class MatchWriter:
         self.written = self.buffers.release
 
     def format(self, batch: "ReadBatch", strands: Any, matches: Any, rows: tuple[int, int]) -> np.ndarray:
-        """Return the records of matches, and a head for each of ``rows`` (from, to), even without matches."""
+        """Return records of matches, and the heads of ``rows`` (from, to); 2r and 2r + 1 are of query r."""
         n_lines = rows[1] - rows[0] + matches.length.size
         room = n_lines * self._widest + int(_room_of_names(batch, strands, matches, *rows))
         if self.is_sam:

@@ -59,7 +59,7 @@ class Record(NamedTuple):
     ``flag``: SAM's; with REVERSE, their reverse complement is at this place; with UNMAPPED, the query has no
     hit, and the place is that of the other mate, or in contig -1.  For hits, ``number`` counts the
     ``reported`` records of the query from 1, ``total`` is the number of its occurrences, and ``n_best`` of
-    these are as likely as this one.  ``changes`` as in input/sets.py.
+    these have as few mismatches as this one (0 if others have fewer).  ``changes`` as in input/sets.py.
     """
 
     query: int
@@ -120,8 +120,8 @@ def put_md(out, at, length, changes):
 def insert_of(form, record):
     """Return TLEN of a Record.
 
-    samtools stores a record and that of its proper pair as each other's first mates in CRAM if their places
-    are those of the first mates, on another contig, and so loses RNEXT, unless TLEN contradicts it.
+    If PNEXT and TLEN fit the other record of the proper pair, samtools links both in CRAM, and so loses RNEXT
+    if it is another contig: that of the mate's first record. TLEN 0 prevents this.
     """
     mate, n = record.mate, record.end
     start = record.start + (mate.insert - mate.length if mate.insert > 0 else mate.insert + n)
@@ -230,7 +230,7 @@ def widest(form: Any, changes: int = 0, in_pairs: bool = False) -> int:
 # The records of a pair are together: for each proper pair mate 1, then mate 2; else those of mate 1, then
 # those of mate 2.  Each has the place of the other mate.
 
-ALL = 2**60
+ALL = 2**60  # as ``last``: all records
 
 
 class SingleReads(NamedTuple):
@@ -256,7 +256,7 @@ class Side(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """Both mates of pairs; of one without proper pairs, records ``first`` to ``last``."""
+    """Both mates of pairs; ``first`` to ``last``: the records to write of one without proper pairs."""
 
     one: Side
     two: Side
@@ -393,7 +393,7 @@ def _put_pair(work, form, out, at, i):
             record = _in_proper_pair(work, i, work.proper.first[i] + (k >> 1), is_second)
         else:
             record = _without_proper_pair(form, side, other, i, k - n_one if is_second else k)
-        at = _put(form, out, at, side.reads, record)  # once: it is long on a GPU
+        at = _put(form, out, at, side.reads, record)  # the only call: its code is long on a GPU
     return at
 
 

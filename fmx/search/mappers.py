@@ -91,7 +91,7 @@ def choose_mapper(
 
 
 def no_gpu_search(index: "FMIndex | JoinedIndex", options: MapOptions, writer: Any, hooks: Hooks) -> str:
-    """Return what of a search only the CPU can do, in words; "" if a GPU can do all of it."""
+    """Return why no GPU can do a search, as the start of a message; "" if one can."""
     reasons = {
         "IUPAC codes": options.near and options.near.iupac,
         "mismatches": options.near,
@@ -127,7 +127,7 @@ def map_spans(
     mapper: Mapper, source: Iterator, writer: Any, sink: "TimedFile",
     progress: Progress | None = None,
 ) -> Summary:  # fmt: skip
-    """Map the reads of spans, write the records to ``sink`` (a binary file) and return the Summary of all."""
+    """Map the reads of spans, write the records to ``sink`` and return the Summary of all."""
     progress = progress or Progress(quiet=True)
     noun = mapper.options.noun
     summary = Summary.of_sums(mapper.options.pairing is not None)
@@ -146,7 +146,7 @@ def map_spans(
 def compile_all(mapper: Mapper, writer: Any, any_length: bool = True) -> None:
     """Map one artificial read, so that all code is compiled before the clock starts.
 
-    ``any_length``: whether a read of 32 bases may be searched.
+    ``any_length``: whether the index finds reads of any length; if not, the read is an N.
     """
     letters = WARM_UP_READ if any_length else b"N"
     record = b"@r\n%s\n+\n%s\n" % (letters, len(letters) * b"I")

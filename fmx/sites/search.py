@@ -1,4 +1,5 @@
-"""``fmx offtargets``: from guides and a genome to sites, by several threads, in batches of guides."""
+"""``fmx offtargets``: from guides and a genome to sites, by several threads, in batches of guides.
+jobs/merge.py uses listed, say_cap, summary_table and the keys of ``sums``."""
 
 import os
 from collections.abc import Generator, Iterator, Sequence
@@ -101,9 +102,9 @@ def batches(
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
     """Yield (first, rank, key, counts) for guides from number ``first`` on, in batches of them.
 
-    Of the sites to list in ``start`` to ``stop`` of the text, in order: ``rank`` int32, (guide - first) << 3
-    | mismatches; ``key`` int64, the place (kernels.py).  ``counts`` int64[guides, mismatches + 1] of all
-    sites.  If the sites of a batch take too much memory, half of its guides wait for the next.
+    ``rank`` int32, (guide - first) << 3 | mismatches, and ``key`` int64, the place (kernels.py), are those of
+    the sites to list in ``start`` to ``stop`` of the text, in order; ``counts`` int64[guides, mismatches + 1]
+    are of all sites.  If the sites of a batch take too much memory, half of its guides wait for the next.
     """
     room, last = options.max_memory, 0
     while (first := last) < len(library):
@@ -164,7 +165,7 @@ def _matches(
 
 
 def sorted_sites(pieces: Sequence[tuple], n_ranks: int, most: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return (rank, key) of the sites of ``pieces`` in order; with ``most`` only the first of each guide."""
+    """Return (rank, key) of the sites of ``pieces`` in order, at most ``most`` of each guide."""
     rank, key = map(np.concatenate, zip(*pieces, strict=True))
     counts = np.bincount(rank, minlength=n_ranks)
     begins, in_order = np.cumsum(counts) - counts, np.empty_like(key)

@@ -11,7 +11,7 @@ TABLES = ["mageck", "long"]
 
 
 def _bases(text: str) -> tuple[str, ...]:
-    """Return bases as IUPAC codes; those of mates 1 and mates 2 are separated by a slash."""
+    """Return IUPAC codes in upper case: of all reads, or of mates 1 and 2 if a slash separates them."""
     return tuple(options.iupac_codes(text, "/").split("/"))
 
 
@@ -153,7 +153,7 @@ def command(args: SimpleNamespace) -> None:
 
 
 def _windows_of(args: SimpleNamespace) -> list:
-    """Return where to look for guides: one dict for all reads, or one per mate.  Raises UsageError."""
+    """Check options; return where guides are: a dict for all reads, or one per mate.  Raises UsageError."""
     n_kinds = bool(args.reads) + bool(args.mates1 or args.mates2) + bool(args.samples)
     n_places = (args.offsets is not None) + bool(args.after or args.before) + args.anywhere
     options.refuse(

@@ -133,7 +133,7 @@ def _search_job(args: SimpleNamespace) -> "SearchJob":
 
 
 def _format(args: SimpleNamespace) -> str:
-    """Return the format of -o.  Raises UsageError."""
+    """Return the format of -o; also check --absent and --matrix.  Raises UsageError."""
     from ...output.formats.matrix import FORMS
     from ...output.lines import KINDS
 

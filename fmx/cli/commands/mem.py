@@ -24,8 +24,8 @@ from .. import options
     click.option("--mum", is_flag=True,
                  help="Report matches that occur once in the reference and once in the query."),
     click.option("--algorithm", type=click.Choice(["seeds", "mummergpu"]), default="seeds",
-                 help="seeds is faster; mummergpu, as in MUMmerGPU++, finds the same matches and needs "
-                 "an index built --with-lcp."),
+                 help="seeds is faster; mummergpu is the algorithm of MUMmerGPU++; it finds the same "
+                 "matches and needs an index built --with-lcp."),
 )  # fmt: skip
 @options.group(
     "Output",

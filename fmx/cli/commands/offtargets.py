@@ -14,7 +14,7 @@ FORMATS = ["tsv", "bed", "parquet"]
 
 
 def _pams(context: click.Context, param: click.Parameter, pams: tuple[str, ...]) -> tuple[str, ...]:
-    """Return PAMs in upper case.  Raises BadParameter unless they are of IUPAC codes, and short."""
+    """Return PAMs in upper case.  Raises BadParameter for letters that are no IUPAC codes, or long PAMs."""
     for pam in pams:
         if len(options.iupac_codes(pam)) > limits.PAM[1]:
             raise click.BadParameter(f"{pam!r} has more than {limits.PAM[1]} bases")
@@ -46,8 +46,8 @@ def _pams(context: click.Context, param: click.Parameter, pams: tuple[str, ...])
     options.output,
     options.output_format(FORMATS, "tsv"),
     click.option("--summary", type=options.TABLE,
-                 help="Also write a table of guides: number of sites by mismatches, and whether one site "
-                 "matches exactly."),
+                 help="Also write a table of guides: number of sites by mismatches, and whether exactly "
+                 "one site has no mismatch."),
     options.reporting(KINDS["offtargets"]),
 )  # fmt: skip
 @options.sharing

@@ -1,6 +1,8 @@
 """BAM: records are encoded in compiled code and compressed into BGZF blocks with isal, by the same thread.
 
 isal at level 1 is several times faster than pysam's BGZF writer, which uses zlib and holds Python's lock.
+CRAM, sorted output and that with -C go through samtools.  output/__init__.py finds open_hits and container by
+their names.  BamHits has the fields of sam.SamHits.
 """
 
 import os
@@ -207,7 +209,7 @@ def is_needed(output: "SearchOutput") -> bool:
 
 @dataclass(frozen=True)
 class Samtools(Container):
-    """``kind`` sam, bam or cram; sorted, with an ``index`` of this suffix next to it, or in input order.
+    """``kind`` sam, bam or cram; sorted, with an index of suffix ``index``, or (None) in the input's order.
 
     ``fasta``: the reference for CRAM; without one, CRAM stores the bases of reads.
     """
@@ -218,7 +220,7 @@ class Samtools(Container):
 
     @contextmanager
     def opened(self, file: OutputFile, n_threads: int) -> Iterator[BinaryIO]:
-        """Open a file for SAM or BAM, compressed or not.  Raises OutputError."""
+        """Start samtools; yield its standard input, which takes SAM or BAM.  Raises OutputError."""
         with installed("pysam", alignments.PACKAGE, OutputError):
             import pysam  # noqa: F401
         options = ["-@", str(n_threads), "--no-PG"]

@@ -1,4 +1,5 @@
-"""BED6, for hits and matches: contig, start, end, name of the query, mismatches, strand."""
+"""BED6, for hits and matches: contig, start, end, name of the query, mismatches, strand.
+output/__init__.py finds open_hits and open_matches by their names."""
 
 from typing import TYPE_CHECKING
 
@@ -17,12 +18,12 @@ Bed = static_type("Bed", LINED, __name__)
 
 
 def open_hits(reference: "Reference", output: "SearchOutput", sam_header: SamHeader) -> Opening:
-    """Return (HitWriter, nothing)."""
+    """Return the writer and b"": BED has no header."""
     return HitWriter(Bed(*contigs_of(reference))), b""
 
 
 def open_matches(reference: "Reference", output: object, which: int, sam_header: SamHeader) -> Opening:
-    """Return (MatchWriter, nothing)."""
+    """Return the writer and b"": BED has no header."""
     return MatchWriter(Bed(*contigs_of(reference))), b""
 
 

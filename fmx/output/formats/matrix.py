@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..search_output import SearchOutput
 
 FORMS = "tsv", "rtab", "npz"
-_CELLS = 1 << 23  # approximate number per chunk
+_CELLS = 1 << 23  # of the lines of a chunk, approximately
 _PATTERN = 40  # bytes of a short pattern in FASTA
 
 
@@ -49,7 +49,7 @@ class Rows(NamedTuple):
     data: np.ndarray
 
     def packed(self) -> bytes:
-        """Return the rows as bytes."""
+        """Return the rows as bytes, which shards store."""
         head = np.array([self.size.size, self.indices.size, len(self.names)], np.int64)
         return b"".join(x.tobytes() for x in (head, self.size, self.indices, self.data)) + self.names
 
@@ -75,7 +75,7 @@ class MatrixWriter(BatchWriter):
         self._most = 1 if is_presence else np.iinfo(np.int64).max
 
     def format(self, batch: "ReadBatch", hits: "Hits", start: int, first_hit: int, last_hit: int) -> Any:
-        """Lines of the patterns from ``start`` on, written with their first hits."""
+        """Return the lines of the patterns from ``start`` on, all with their first hits; else nothing."""
         if first_hit > 0:
             return b""
         batch, counts = named_by_letters(batch), np.zeros(self._n, np.int64)
@@ -154,8 +154,8 @@ class PairMatrix(Container):
     """``kind`` npz or phylip, with ``values`` score or identity; ``queries``, ``targets``: names of
     sequences, equal with ``is_half``.
 
-    A piece is two int64, its first query and the one after its last, and the values of their pairs; with
-    ``is_half`` only those with targets from the query itself on.
+    A piece, also in shards, is two int64, its first query and the one after its last, and the values of their
+    pairs; with ``is_half`` only those with targets from the query itself on.
     """
 
     kind: str
