@@ -1,4 +1,4 @@
-"""Readers of files: ranges and blocks for any thread; streams of gzip, zstd, xz and bzip2.
+"""Readers of files: ranges of plain files and blocks of BGZF, which any thread can read; compressed streams.
 
 To add a format, add a line to KINDS.
 """
@@ -43,7 +43,7 @@ class PlainRange:
         return self._file.descriptor, self._offset, max(0, min(n, self._file.size - self._offset))
 
     def skip(self, n: int) -> None:
-        """Go on after n bytes."""
+        """Skip the next n bytes."""
         self._offset += n
 
 
@@ -55,7 +55,7 @@ _AT_ONCE = 1 << 18  # bytes
 class Kind(NamedTuple):
     """``begins`` matches the first bytes of a file; ``arguments``: those of the decompressor.
 
-    ``padding``: zeros may follow a stream, in multiples of so many; none if it is 0.
+    ``padding``: zero bytes may follow a stream, a multiple of so many; 0: none may.
     """
 
     name: str
@@ -141,15 +141,15 @@ class CompressedStream:
         return self._stream is not None
 
 
-def after(file: RegularFile, start: int) -> CompressedStream:
-    """Return a stream of a gzip RegularFile from the end of a member on, or from its start."""
+def gzip_from(file: RegularFile, start: int) -> CompressedStream:
+    """Return a stream of a gzip RegularFile from ``start`` on, where a member begins."""
     return CompressedStream(file.path, PlainRange(file, start), GZIP)
 
 
 class BgzfBlocks:
-    """The uncompressed bytes of BGZF blocks, n from the ``skip``-th on, and of everything after them.
+    """Inflated bytes of a file from byte ``skip`` of some BGZF blocks on: n of these, then all after them.
 
-    The blocks are those of ``file`` (RegularFile) from ``start`` on; they end at ``stops``.
+    The blocks are those of ``file`` from ``start`` on and end at ``stops``; input/reads_gpu.py uses these.
     """
 
     def __init__(self, file: RegularFile, start: int, stops: Sequence[int], skip: int, n: int) -> None:
@@ -157,11 +157,11 @@ class BgzfBlocks:
         self._rest: Any = None
 
     def readinto(self, view: np.ndarray) -> int:
-        """Fill ``view`` (uint8), first with n bytes or more; fewer at the end.  Raises InputError."""
+        """Fill ``view`` (uint8, at first n bytes or more); return the number of bytes.  Raises InputError."""
         done = 0
         if self._rest is None:
             self._inflate(view[: self._n])
-            self._rest, done = after(self.file, self.stops[-1]), self._n
+            self._rest, done = gzip_from(self.file, self.stops[-1]), self._n
         return done + self._rest.readinto(view[done:])
 
     def _inflate(self, view: np.ndarray) -> None:

@@ -1,14 +1,14 @@
-"""Inflate on the CPU (RFC 1951): Huffman codes, and decoding from the middle of a stream.
+"""Inflate (RFC 1951): Huffman tables, also for the GPU (inflate_gpu.py); decoding from mid-stream on the CPU.
 
 Huffman codes (sections 3.2.2 to 3.2.7) are tables indexed by the next bits:
 
     entry      bit 0      5            9                       26
-    literals   bits taken | 1 or 2     | one, and the other    | LITERALS
+    literals   bits taken | 1 or 2     | one or two literals   | LITERALS
     length     bits taken | extra bits | length without them   | VALUE
     distance   bits taken | extra bits | distance without them | VALUE
 
-An END entry is the code that ends a block.  A code with more bits than a table's index is LONG: it is decoded
-bit by bit.
+An END entry is the code that ends a block.  The entry of codes with more bits than the table's index
+is LONG: they are decoded bit by bit.
 """
 
 from collections.abc import Sequence
@@ -53,9 +53,9 @@ class HuffmanCode(NamedTuple):
 
 
 class Codes(NamedTuple):
-    """The codes of a block.  ``order`` int64[19]: the order of the lengths of the code of lengths.
+    """The codes of a block; ``lengths`` is that of the lengths of the others' codes.
 
-    ``both`` uint8[n]: all lengths.
+    ``order`` int64[19]: the order of its own lengths; ``both`` uint8[n]: those of literals and distances.
     """
 
     literals: HuffmanCode
@@ -154,7 +154,7 @@ def peek(data, bit):
 
 @inlined
 def read_lengths(data, bit, codes):
-    """Read the code lengths at the start of a dynamic block; return the bit after them, or -1."""
+    """Read the code lengths of a dynamic block, from its fourth bit on; return the bit after them, or -1."""
     word = peek(data, bit)
     n_literals, n_distances, n_lengths = (word & 31) + 257, (word >> 5 & 31) + 1, (word >> 10 & 15) + 4
     if n_literals > N_LITERALS or n_distances > N_DISTANCES:
@@ -265,13 +265,13 @@ MARKER = 256  # the first one
 SLACK = 1024  # symbols that one step may write beyond its end
 REACHED, NEEDS_INPUT, NEEDS_ROOM, FAULT, ENDED = 0, 1, 2, 3, 4
 MOST_MEMBERS = 256  # that may end in one run of blocks
-SPARE = 512  # readable bytes beyond ``last``: more than the longest block header
+SPARE = 512  # readable bytes beyond Input.last: more than the longest block header
 
 
 class Input(NamedTuple):
     """``data`` uint8[n]: a file from some byte on.  Bits count from there.
 
-    ``last``: SPARE bytes before the end of ``data``; ``end``: the end of the file, followed by zeros.
+    ``last``: bit after which no block may start, SPARE bytes or more before the end; ``end``: the file's.
     """
 
     data: np.ndarray

@@ -26,7 +26,7 @@ from isal.isal_zlib import crc32, crc32_combine
 
 from ..errors import InputError
 from ..machines.jobs import future_of, set_once
-from . import GZIP, CompressedStream, after, damaged, inflate
+from . import GZIP, CompressedStream, damaged, gzip_from, inflate
 from .inflate import ENDED, MARKER, REACHED, SPARE, WINDOW, State
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _no_meaning() -> np.ndarray:
 
 def _from(file: "RegularFile", n: int) -> CompressedStream:
     """Return a stream of a gzip file from byte n on, or from its end.  Raises InputError."""
-    stream, buffer = after(file, 0), np.empty(1 << 20, np.uint8)
+    stream, buffer = gzip_from(file, 0), np.empty(1 << 20, np.uint8)
     while n and (done := stream.readinto(buffer[:n])):
         n -= done
     return stream

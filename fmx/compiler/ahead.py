@@ -2,7 +2,7 @@
 
 tests/entry_points.py runs commands and writes two lists of what they call.  The first line of
 entry_points.txt names the modules that have bodies of contracts.  Each other line has the kB of machine code;
-"usual" if a common command needs it, else "-"; and the name from object_cache.py without the fingerprint.
+"usual" if a common command needs it, else "-"; and its object_cache.plain_name.
 kernels.txt has such lines for kernels, which are compiled for each kind of GPU.
 
 Numba compiles one function at a time in a process, so the functions are shared out to several processes.
@@ -55,13 +55,13 @@ def _entries(lines: list[str], gpu: str = "") -> list[Entry]:
 
 @functools.cache
 def import_bodies() -> None:
-    """Import all bodies of contracts, as the commands that need an entry have done.  Raises ImportError."""
+    """Import all bodies of contracts, as commands do before they call an entry.  Raises ImportError."""
     for module in PATH.read_text().split("\n", 1)[0].split():
         import_module(module)
 
 
 def function_of(entry: Entry) -> tuple:
-    """Return the function, or kernel, of an entry, and the arguments of its ``code`` and ``name``.
+    """Return the function, or kernel, of an entry, then the arguments of its methods ``code`` and ``name``.
 
     These are the kinds of its arguments and, for a kernel, the compute capability.  Raises ImportError,
     AttributeError or TypeError if there is no such function.
@@ -77,7 +77,7 @@ def _named(dotted: str) -> Any:
 
 
 def _kind(word: str) -> Any:
-    """Return the kind of argument that a word of a name denotes, as in native.spread."""
+    """Return the kind of argument that a word of a name denotes (object_cache.plain_name)."""
     if word == "None":
         return None
     if word.startswith("'"):
@@ -94,7 +94,7 @@ def is_kept(entry: Entry) -> bool:
 
 
 def compile_all(entries: list[Entry], n: int, listener: Any = None) -> list[Entry]:
-    """Compile entries in at most ``n`` processes, for this processor or the level that the environment names.
+    """Compile entries in at most ``n`` processes, for this processor or the level in FMX_COMPILE_FOR.
 
     ``listener``, a Progress, shows how many are compiled.  Returns the entries whose code is not on disk
     afterwards: it could not be compiled or stored, or the process ended.
@@ -131,7 +131,7 @@ def work() -> None:
     gc.disable()
     import_bodies()
     for number, fields in json.load(sys.stdin):
-        with suppress(Exception):  # any error: the command that needs the function will report it
+        with suppress(Exception):  # ignore any error: the command that needs the function reports it
             entry = Entry(*fields)
             function, *what = function_of(entry)
             function.code(*what)

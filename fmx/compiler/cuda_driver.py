@@ -2,8 +2,8 @@
 
 All functions act on the GPU of the calling thread: that of its last ``use``, or the first GPU.  Memory,
 streams and events are released with the last reference to them, in any thread.  Streams are CUDA's blocking
-ones: they wait for stream 0, and it for them.  All functions raise CudaError, and DeviceError if the package
-is missing.  In the CUDA simulator there is one GPU, whose memory is the host's, and stream 0.
+ones: they wait for stream 0, and it for them.  Functions raise CudaError (but not n_devices), and DeviceError
+if the package is missing.  In the CUDA simulator there is one GPU, whose memory is the host's, and stream 0.
 """
 
 import functools
@@ -57,7 +57,7 @@ _TYPES = {
     "cuMemcpyDtoHAsync": (c_void_p, c_uint64, c_size_t, c_void_p),
     "cuMemsetD8Async": (c_uint64, c_ubyte, c_size_t, c_void_p),
 }
-_SINCE = 12000  # the version of CUDA whose functions these are
+_SINCE = 12000  # CUDA 12.0: the version of these functions
 
 
 @functools.cache
@@ -86,7 +86,7 @@ def driver_version() -> tuple:
 
 @functools.cache
 def n_devices() -> int:
-    """Return the number of GPUs; 0 if there is no driver."""
+    """Return the number of GPUs; 0 if there is no driver or it fails."""
     if SIMULATED:
         return 1
     bindings()
@@ -147,7 +147,7 @@ def free_bytes() -> int:
     """Collect garbage and return the free bytes of GPU memory."""
     if SIMULATED:
         return 1 << 30
-    if Handle.is_used:  # otherwise there is none to collect, which takes 0.02 s at the start
+    if Handle.is_used:  # else there is no such garbage; collecting takes 0.02 s at the start
         gc.collect()
     number()
     return int(ask("cuMemGetInfo")[0])
@@ -251,8 +251,8 @@ class LoadedKernel:
 class CudaArray:
     """A device array in C order; ``dtype``, ``shape``, ``ndim``, ``size``, ``nbytes`` are those of NumPy.
 
-    ``address`` of its first byte; ``owner`` keeps the memory; ``kinds`` and ``slots``: as an argument, once
-    it was one (kernels.py).
+    ``address`` of its first byte; ``owner`` keeps the memory; ``kinds`` and ``slots`` (kernels.spread):
+    those as an argument, set when it first is one.
     """
 
     __slots__ = (
@@ -379,7 +379,7 @@ def fill_zero(array: DeviceArray, stream: Any = 0, n: int | None = None) -> None
 
 
 def copy(source: DeviceArray, target: DeviceArray, stream: Any = 0) -> DeviceArray:
-    """Copy as much as fits into the host array, from or to the device; return ``target``.
+    """Copy between a host and a device array, as many bytes as the smaller one has; return ``target``.
 
     The host array must be pinned for the copy to overlap other work; without a stream, wait for it.  Faster
     than slicing a device array.

@@ -1,4 +1,4 @@
-"""LLVM instructions of the primitives in primitives.py, warp.py and simd.py."""
+"""LLVM instructions of the primitives in primitives.py, warp.py and simd.py: with their names and parameters."""
 
 import functools
 
@@ -77,7 +77,7 @@ swap_bytes = instruction(uint64(uint64), lambda builder, x: builder.bswap(x))
 
 
 def _bits_from(builder, n, bits, register):
-    """Shift by a register: on a GPU, a shift by ``bits`` or more gives 0; in LLVM its result is undefined."""
+    """Return a word with all bits from n on set, by a shift, which LLVM defines only for n < ``bits``."""
     word = ir.IntType(bits)
     shift = builder.select(builder.icmp_signed(">", n, _NUMBER(0)), n, _NUMBER(0))
     if _on_gpu(builder):
@@ -112,8 +112,8 @@ def copy_bytes(builder, target, i, source, j, n):
     cgutils.raw_memcpy(builder, to, start, n, _WORD(1), align=1)
 
 
-def _aligned(builder, address):
-    """Load the aligned word at an address (a number) on a GPU."""
+def _load_aligned(builder, address):
+    """Load the word at an address, a multiple of 8, on a GPU."""
     return builder.load(builder.inttoptr(address, _WORD.as_pointer()), align=8, typ=_WORD)
 
 
@@ -127,7 +127,7 @@ def _find_by_words(builder, data, byte, start, stop):
     n_words = builder.ashr(builder.add(builder.sub(stop, first), _WORD(7)), _WORD(3))
     with cgutils.for_range(builder, n_words) as loop:
         at = builder.add(first, builder.shl(loop.index, _WORD(3)))
-        x = builder.xor(_aligned(builder, builder.add(begin, at)), sought)
+        x = builder.xor(_load_aligned(builder, builder.add(begin, at)), sought)
         is_first = builder.icmp_unsigned("==", loop.index, _WORD(0))
         x = builder.or_(x, builder.select(is_first, before, _WORD(0)))
         zeros = builder.and_(builder.and_(builder.sub(x, _WORD(_ONES)), builder.not_(x)), _WORD(128 * _ONES))
@@ -161,11 +161,11 @@ def _load_word(builder, data, i):
     address = builder.ptrtoint(builder.gep(data, [i]), _WORD)
     low, high = builder.and_(address, _WORD(-8)), builder.and_(builder.add(address, _WORD(7)), _WORD(-8))
     shift = builder.shl(builder.and_(address, _WORD(7)), _WORD(3))
-    return _call(builder, "llvm.fshr.i64", _WORD, _aligned(builder, high), _aligned(builder, low), shift)
+    return _call(builder, "llvm.fshr.i64", _WORD, *(_load_aligned(builder, x) for x in (high, low)), shift)
 
 
 def _of_array(result, n):
-    """Make a decorator for what reads n elements of an array from an index on."""
+    """Return a decorator of ``emit`` that reads n elements of an array from an index on."""
     return instruction(lambda data, i: result(data, intp), touches=lambda builder, data, i: [(0, i, n)])
 
 
@@ -228,7 +228,7 @@ def address_of(builder, array, i):
     return builder.ptrtoint(builder.gep(array, [i]), _WORD)
 
 
-# Only for kernels (warp.py): 16 bytes at a time, packed sums.
+# Only for kernels (warp.py): 16 bytes at a time, and packed 16-bit arithmetic.
 
 
 @instruction(lambda words, i, a, b: void(words, intp, uint64, uint64))
@@ -293,14 +293,14 @@ def _lanes_at(builder, array, i):
 
 
 def _splat(builder, scalar):
-    """Set every lane to ``scalar``, an int32 lane to the low bits of a word."""
+    """Return a vector with ``scalar`` in every lane."""
     nothing = ir.Constant(_vector(scalar.type), ir.Undefined)
     start = builder.insert_element(nothing, scalar, _NUMBER(0))
     return builder.shuffle_vector(start, nothing, _every(_NUMBER, 0))
 
 
 def _numbers(builder, n):
-    """Set every int32 lane to n, a word."""
+    """Return a vector with the low bits of n, a word, in every int32 lane."""
     return _splat(builder, builder.trunc(n, _NUMBER))
 
 

@@ -1,4 +1,4 @@
-"""Sorting in place and searching sorted arrays; compiled code here may not allocate (see functions.py)."""
+"""Sorting in place and searching sorted arrays; compiled code here may not allocate (see numba_cpu.py)."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ from .functions import by_type, inlined
 from .primitives import at
 
 _SMALL = 24
-_MANY, _DIGIT, N_DIGITS = 60, np.uint64(255), 256  # keys sorted by digits; mask of a digit; number of digits
+_MANY, _DIGIT, N_DIGITS = 60, np.uint64(255), 256  # fewest keys that are sorted by digits; mask; values
 
 
 @inlined
@@ -141,7 +141,7 @@ def lay_out_digits(keys, start, stop, shift, counts):
 
 @inlined
 def next_place(counts, key, shift):
-    """Return the place of the next key with this one's digit (uint64); equal keys stay in order."""
+    """Return the place (uint64) of a key by its digit, and advance it: keys of equal digits stay in order."""
     digit = digit_of(key, shift)
     to = at(counts, digit)
     counts[digit] = to + 1
@@ -150,8 +150,7 @@ def next_place(counts, key, shift):
 
 @inlined
 def last_until(array, low, high, value):
-    """Return the index of the last element of the ascending array[low:high] at most ``value``; else
-    ``low``."""
+    """Return the index of the last element <= ``value`` of the ascending array[low:high], or ``low``."""
     while high - low > 1:
         middle = (low + high) >> 1
         if at(array, middle) <= value:

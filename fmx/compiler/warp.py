@@ -20,9 +20,7 @@ from . import SIMULATED, kernels
 from .functions import inlined, primitive
 from .kernels import Kernel, compiler
 from .piece import Piece
-from .primitives import load_unit
 
-__all__ = ["load_unit"]
 WARP = 32
 INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)  # for arrays of kernels
 UINT8, UINT32, UINT64 = np.dtype(np.uint8), np.dtype(np.uint32), np.dtype(np.uint64)
@@ -98,7 +96,7 @@ def device_function(function: Callable, inline: bool = False) -> Any:
 
 
 def device(function: Callable) -> Any:
-    """Make a piece of a kernel, always inlined."""
+    """Make a function that kernels call, always inlined."""
     return device_function(function, inline=True)
 
 
@@ -142,14 +140,14 @@ def take_across(value, mask):
 
 @device
 def add_across(value, other, mask):
-    """Return ``value`` plus the lane across's ``other``, modulo 2^32; both may be negative."""
+    """Return ``value`` plus ``other`` of the lane in take_across, modulo 2^32; both may be negative."""
     across = cuda.shfl_xor_sync(_ALL, np.int32(np.int64(other)), np.int32(mask))
     return np.int64(np.uint32(np.int32(np.int64(value)) + across))
 
 
 @inlined
 def is_odd(lane):
-    """Return whether a lane has an interval's upper end: lanes 2i and 2i + 1 hold pattern i's lo and hi."""
+    """Return whether a number is odd, as of a lane with hi: lanes 2i and 2i + 1 have pattern i's lo and hi."""
     return lane & 1 == 1
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..codecs import BgzfBlocks, after
+from ..codecs import BgzfBlocks, gzip_from
 from ..codecs.bgzf import blocks
 from ..codecs.inflate_gpu import SLACK
 from ..compiler.functions import inlined
@@ -116,7 +116,7 @@ class GpuSpanBuffer(SpanBuffer):
             return None
         on_host = np.empty(n + 1, np.uint8)  # pages in the middle are never touched
         on_host[:first], on_host[last:n] = ends[:first], ends[first:]
-        self._reader = after(reader.file, reader.start + n_bytes)
+        self._reader = gzip_from(reader.file, reader.start + n_bytes)
         self._on_gpu, self._buffer = on_gpu, on_host
         self.n, self.is_end, self._known = n, is_end, first if first < last else n
         if is_fastq and is_end and find_end(on_host[last:n]) == 0:

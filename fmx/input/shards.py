@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..codecs import PlainRange, after
+from ..codecs import PlainRange, gzip_from
 from ..codecs.bgzf import find_block
 from ..errors import InputError
 from ..machines.jobs import run_all
@@ -81,7 +81,7 @@ class CutFile(RecordFile):
         if not self.is_fastq:
             return 1
         for n in GUESS:
-            reader = after(self.file, start) if self.source.is_gzip else PlainRange(self.file, start)
+            reader = gzip_from(self.file, start) if self.source.is_gzip else PlainRange(self.file, start)
             data = np.empty(n, np.uint8)
             data = data[: reader.readinto(data)]
             data = data[: find_end(data)] if data.size < n else data

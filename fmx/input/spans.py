@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..codecs import BgzfBlocks, CompressedStream, PlainRange, after
+from ..codecs import BgzfBlocks, CompressedStream, PlainRange, gzip_from
 from ..codecs.bgzf import blocks, pread
 from ..errors import InputError
 from ..machines.jobs import future_of, pass_on, run_all, set_once
@@ -307,7 +307,7 @@ class RecordFile:
                 if not is_whole:
                     what = "BGZF mixed with other gzip cannot be split: recompress it with bgzip"
                     raise InputError(self.path, "", what)
-                left: Reader = after(file, end) if end else self.source
+                left: Reader = gzip_from(file, end) if end else self.source
                 yield from in_order(left, nothing if end else self._head, size)
 
 
@@ -397,7 +397,7 @@ def read_whole(
     run_all(lambda reader, first, last: reader.readinto(data[first:last]), pieces, n_threads)
     if file is not None and end == file.size:
         return data[:n]
-    rest: Reader = after(file, end) if file is not None and end else source
+    rest: Reader = gzip_from(file, end) if file is not None and end else source
     while True:
         if n == data.size:
             data = np.concatenate([data, np.empty(n // 2 + size, np.uint8)])

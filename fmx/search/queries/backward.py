@@ -1,8 +1,8 @@
 """Exact occurrence of a pattern by backward search (Ferragina and Manzini 2000; k-steps: Chacon et al. 2013).
 
 The last symbols come from the prefix table: as many as it holds, minus what would leave a remainder, so that
-every later step is a whole k-step towards the start of the pattern. If k is so large that more symbols remain
-than the table holds, the layout looks them up.
+every later step is a whole k-step towards the start of the pattern. If the remainder of length / k is longer
+than the table's strings, contracts.lookup finds it. GPU engines call ``start`` and take the steps themselves.
 """
 
 from typing import Any, NamedTuple
@@ -29,19 +29,19 @@ from ...index.contracts import (
 from ...index.tables import MIN_PREFIX, PrefixTable, pair_index, prefetch_pair
 from ...input.dna import symbols
 
-ENTRY, SYMBOL = FREE, FREE + 1  # of the prefix table, or _STEP or _LOOKUP; k-symbol of the current step
+ENTRY, SYMBOL = FREE, FREE + 1  # entry of the prefix table, _STEP or _LOOKUP; next k-symbol
 _STEP, _LOOKUP = -1, -2
 
 
 class Backward(NamedTuple):
-    """Query of backward search in one layout."""
+    """Query of backward search: a look-up in ``prefix``, then k-steps in ``layout``."""
 
     prefix: PrefixTable
     layout: Any
 
 
 def make_backward(prefix: PrefixTable, layout: Any) -> Backward:
-    """Return the query of a layout. Raises UnsupportedError if it could not find all reads."""
+    """Return the query of a layout. Raises UnsupportedError if it cannot find reads of all lengths."""
     if layout.k > MIN_PREFIX + 1 and not lookup.knows(layout):
         raise UnsupportedError(
             f"{type(layout).__name__} steps over {layout.k} symbols and cannot find shorter strings: its "
@@ -93,7 +93,7 @@ def start_backward(query, patterns, i):
 
 @inlined
 def _prefetch_step(query, patterns, i, left):
-    """Prefetch the k-symbol before symbol ``left`` of pattern i: that of the step after the next."""
+    """Prefetch the layout's data for the k-symbol before ``left`` of pattern i, for the step after next."""
     k = query.layout.k
     if left >= k:
         prefetch_symbol(query.layout, np.int64(symbols(patterns.words, at(patterns.first, i), left - k, k)))

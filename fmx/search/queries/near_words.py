@@ -7,7 +7,7 @@ cheapest one is used, as estimated from the number of words and of their rows in
 
     apart     v + 1 pieces, one without a mismatch (pigeonhole principle)     |---|   |---|   |---|
     two ends  the first and the last w symbols: one has less than v;          |--------|
-              or all v are where both lie, if they meet                              |--------|
+              or, if the two overlap, all v lie in the overlap                       |--------|
                                                                                      |-|
     overlapping  three of w symbols, for v = 2: none has a mismatch,          |--------|     |--------|
               or one has it where the first two, or the last two, meet             |--------|
@@ -166,9 +166,9 @@ def _cheaper(best, way):
 
 @inlined
 def best_of_sets(sets, i, v, lookups, room):
-    """Return the cheapest Way to cover a pattern of sets, from spans between symbols of more or fewer bases.
+    """Return the cheapest Way to cover a pattern of sets, from spans between sets of not just one base.
 
-    The time is linear in the length of a pattern if it has a few such symbols, else quadratic. ``room``:
+    The time is linear in the length of a pattern if it has a few such sets, else quadratic. ``room``:
     (sums float64[MOST_SYMBOLS + 1, N_SUMS], starts int64[MOST_SYMBOLS + 1]).
     """
     sums, starts = room
@@ -240,8 +240,8 @@ def _plan(sets, v, lookups, ways, room, pieces):
         i = pattern_of(sets, r)
         length = sets.length[i]
         if length > 0 and sets.is_plain[i]:
-            column = 2 * min(length, np.int64(MOST_SYMBOLS))
-            way = Way(0.0, np.int64(0), length, v, at(ways, column), at(ways, column + 1))
+            row = 2 * min(length, np.int64(MOST_SYMBOLS))
+            way = Way(0.0, np.int64(0), length, v, at(ways, row), at(ways, row + 1))
             plan_read(sets, r, way, pieces)
         elif length > 0:
             plan_read(sets, r, best_of_sets(sets, i, v, lookups, room), pieces)
@@ -299,7 +299,7 @@ def _put(pieces, i, j, symbols, changed, n_changed):
 
 @inlined
 def _n_words(sets, i, piece):
-    """Return the exact number of words of a piece."""
+    """Return the exact number of words that _spell_piece will write for a piece: they get so much memory."""
     zero, one, two, width = np.int64(1), np.int64(0), np.int64(0), piece[OUTER] - piece[INNER]
     if sets.is_plain[i]:
         one, two = 3 * width, 9 * width * (width - 1) // 2
@@ -320,7 +320,7 @@ def _n_words(sets, i, piece):
 
 
 class Words(NamedTuple):
-    """Words as ``patterns``, in pairs: row 2n for a read, row 2n + 1 for its reverse complement.
+    """Words as ``patterns``, in pairs, as near.py reads them: rows 2n and 2n + 1, of a read and its reverse.
 
     ``pattern``, ``piece`` int64[n_rows]: pattern and piece of each word. A word that is not searched has
     length 0.
@@ -362,7 +362,7 @@ def _spell(sets, pieces, start, stop, words):
 
 @inlined
 def _word_of(n, i):
-    """Return the first packed word of the word of pattern i in pair n."""
+    """Return where in ``packed`` the word of pattern i in pair n begins."""
     return ROOM * (2 * n + (i & 1))
 
 
@@ -420,7 +420,7 @@ def _change_of(symbol, j):
 
 @inlined
 def _spell_changed(sets, span, changed, packed, n, i):
-    """Write all words of a span (start, length) with two symbols ``changed`` or -1; return the next n."""
+    """Write all words of a span (start, length), with symbols ``changed`` (two, or -1); return the next n."""
     start, length = span
     total = np.int64(1)
     for j in range(length):

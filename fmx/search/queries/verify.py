@@ -21,17 +21,18 @@ from ...index.reference import Blocks, block_end
 from ...index.tables import PrefixTable, SeedTable, pair_index, prefetch_pair
 from ...input.dna import symbols
 
-# LO and HI bound the row that is sought. STAGE: what was prefetched. MIDDLE: the current row. FIRST: the
-# first row of the result, -1 while it is sought. LAST and TOP bound the end of the result.
+# LO and HI bound the row that is sought. STAGE: what was prefetched. MIDDLE: the current row; of short
+# patterns, the index of their pair. FIRST: the first row of the result, -1 while it is sought. LAST and TOP
+# bound the end of the result. POSITION: that of the current row in the text.
 STAGE, MIDDLE, FIRST, LAST, TOP, POSITION = range(FREE, FREE + 6)
-_ENTRY, _SEED, _ROW, _TEXT, _ROWS, TEXTS = range(6)
+_ENTRY, _SEED, _ROW, _TEXT, _ROWS, _TEXTS = range(6)
 _ROWS_AT_ONCE = 8  # rows that are compared together
 
 
 class Verify(NamedTuple):
-    """Query of seed and verify on the CPU: ``sa`` uint32[n], the whole suffix array.
+    """Seed and verify on the CPU: ``prefix`` for short patterns, ``seeds`` for others, ``words`` of the text.
 
-    ``words``: the packed text.
+    ``sa`` uint32[n]: the whole suffix array; ``blocks``: stretches of the text between separators.
     """
 
     prefix: PrefixTable
@@ -68,7 +69,7 @@ def advance_verify(query, patterns, state, slot):
     if stage == _ROWS:
         for row in range(state[slot, LO], state[slot, HI]):
             _prefetch_text(query, np.int64(at(query.sa, row)))
-        state[slot, STAGE] = TEXTS
+        state[slot, STAGE] = _TEXTS
         return False
     if stage == _ROW:
         state[slot, POSITION] = np.int64(at(query.sa, state[slot, MIDDLE]))
@@ -86,11 +87,11 @@ def advance_verify(query, patterns, state, slot):
         state[slot, FIRST] = -1
         state[slot, LAST] = -1
         state[slot, TOP] = state[slot, HI]
-    elif stage == TEXTS:
+    elif stage == _TEXTS:
         if _bound_equal(query, patterns, i, state, slot):
             return True
     else:
-        _narrow(state, slot, compare(query, patterns, i, state[slot, POSITION]))
+        _narrow(state, slot, _compare(query, patterns, i, state[slot, POSITION]))
     if state[slot, LO] == state[slot, HI] and _turn(state, slot):
         return True
     if state[slot, HI] - state[slot, LO] <= _ROWS_AT_ONCE:
@@ -153,7 +154,7 @@ def _starts_with(query, patterns, i, position):
 
 @inlined
 def _narrow(state, slot, order):
-    """Move a bound to the current row: its suffix sorts before (-1), in (0) or after (1) the result."""
+    """Move a bound to the current row: ``order`` is the result of _compare for it."""
     middle = state[slot, MIDDLE]
     seeking_last = state[slot, FIRST] >= 0
     if order < 0 or (order == 0 and seeking_last):
@@ -184,8 +185,8 @@ def _turn(state, slot):
 
 
 @inlined
-def compare(query, patterns, i, position):
-    """Return -1, 0 or 1: the suffix at ``position`` sorts before, starts with, sorts after pattern i.
+def _compare(query, patterns, i, position):
+    """Compare a suffix: it is before (-1), among (0) or after (1) the suffixes that start with pattern i.
 
     A separator sorts before every symbol.
     """
@@ -240,7 +241,7 @@ def _find(query, patterns, i):
             begin, lo, hi = lo, last, stop
             continue
         middle = (lo + hi) >> 1
-        sign = compare(query, patterns, i, np.int64(at(query.sa, middle)))
+        sign = _compare(query, patterns, i, np.int64(at(query.sa, middle)))
         if sign == 0 and last < 0:
             last, stop, hi = middle + 1, hi, middle
         elif sign < 0 or (sign == 0 and begin >= 0):
