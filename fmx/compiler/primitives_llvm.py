@@ -1,4 +1,4 @@
-"""LLVM instructions of the primitives in primitives.py, warp.py and simd.py: with their names and parameters."""
+"""LLVM instructions of the primitives in primitives.py, warp.py and simd.py: same names, parameters."""
 
 import functools
 

@@ -147,7 +147,7 @@ def add_across(value, other, mask):
 
 @inlined
 def is_odd(lane):
-    """Return whether a number is odd, as of a lane with hi: lanes 2i and 2i + 1 have pattern i's lo and hi."""
+    """Return whether a number is odd, as a lane's with hi: lanes 2i and 2i + 1 have pattern i's lo and hi."""
     return lane & 1 == 1
 
 

@@ -1,4 +1,7 @@
-"""An index in memory: FMIndex, one index or part; JoinedIndex, several; how their arrays are loaded."""
+"""An index in memory: FMIndex, one index or part; JoinedIndex, several; how their arrays are loaded.
+
+Names of arrays and keys of meta.json are those that writer.py, build.py, disk.py and plan.py use.
+"""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -23,8 +26,8 @@ if TYPE_CHECKING:
     from .writer import MemoryIndex
 
 
-ANY_LENGTH = "any length"  # a method: "auto", but not a sparse suffix array
-WHOLE = "whole"  # a method: "verify", or "sparse" if the index has nothing else
+ANY_LENGTH = "any length"  # a method: the first way of the index that finds strings of any length
+ANY_MATCH = "any match"  # a method that finds maximal matches: "verify"; "sparse" if there is nothing else
 
 
 @dataclass(frozen=True)
@@ -101,11 +104,11 @@ def load(
     verify: bool = False,
     with_text: bool = False,
 ) -> FMIndex | JoinedIndex:
-    """Open the index in a folder: map arrays from disk, and check every byte that a search reads.
+    """Open the index in a folder: map arrays from disk, and check the files that a search reads.
 
-    Files that were checked before and have not changed are not read again, unless ``verify``.  ``method``
+    Files that were checked before and have not changed are checked again only if ``verify``.  ``method``
     "auto" uses the choice of plan.choose_way, or backward search if a ``layout`` is named; ANY_LENGTH uses
-    the first way of the index that finds strings of any length, WHOLE one that finds maximal matches.
+    the first way of the index that finds strings of any length, ANY_MATCH one that finds maximal matches.
     ``with_text``: also load the packed text, for near matches.  Raises IndexFileError, UnsupportedError.
     """
     path = Path(path)
@@ -119,7 +122,7 @@ def load(
 def take(
     index: "MemoryIndex", layout: str | None = None, method: str = "auto", with_text: bool = True
 ) -> FMIndex | JoinedIndex:
-    """Open a MemoryIndex, always with its text; arguments as for ``load``.  Raises UnsupportedError."""
+    """Open a MemoryIndex, always with its text; ``with_text`` is ignored.  Raises UnsupportedError."""
     return _opened(None, index.meta, index.arrays, _choose(index.meta, layout, method, None))
 
 
@@ -132,7 +135,7 @@ def _choose(meta: dict, layout: str | None, method: str, max_memory: int | None)
         method = "sparse"
     elif method == ANY_LENGTH:
         method = "auto"
-    elif method == WHOLE:
+    elif method == ANY_MATCH:
         method = "verify" if meta["layouts"] else "sparse"
     if method != "sparse":
         return [_choose_full(meta, layout, method, max_memory)]

@@ -1,4 +1,4 @@
-"""Smallest k-mers of strings, found by threads of a GPU: the hashes are equal to those of sparse.py.
+"""For searches with a sparse index on a GPU: smallest k-mers, by the same hashes as sparse.smallest_kmers.
 
 The hash of the next k-mer is the last one, rotated, and changed by the base that enters and the base that
 leaves.  A table of 16 numbers has the change for each pair of bases, for both strands at once.
@@ -17,7 +17,7 @@ def make_steps(k: int) -> np.ndarray:
     """Return the steps of k-mers, uint64[N_STEPS + 1]: how hashes change if base e enters and g leaves.
 
     The step is at e | g << 2, with the forward strand in the high half; the last element has the hashes of k
-    times A.  In the functions below, ``room`` is this table, in shared or global memory.
+    times A.  In the functions below, ``room`` has its first N_STEPS numbers, in shared memory.
     """
     steps, begin = np.empty(N_STEPS + 1, np.uint64), 0
     for bases in range(N_STEPS):
@@ -102,7 +102,7 @@ def _begin(k, steps, room, words, first, half):
 
 @device
 def smallest_kmer(k, steps, room, words, first, begin, n):
-    """Return where the first smallest of n k-mers of a string begins, from symbol 16 * ``begin`` on."""
+    """Return how far after symbol 16 * ``begin`` the first smallest of the n k-mers from there on begins."""
     last = np.uint32(0)
     ahead, shift = (k - 1) >> 4, np.uint64(2 * ((k - 1) & 15))
     forward, reverse = _begin(k, steps, room, words, first, begin)

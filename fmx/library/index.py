@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import limits
 from ..errors import n_of
-from ..index.fm_index import ANY_LENGTH, WHOLE, AnyIndex
+from ..index.fm_index import ANY_LENGTH, ANY_MATCH, AnyIndex
 from ..input import PairedFiles, spans
 from ..machines.pipeline import run_ordered
 from ..mem.matching import ALL as ANY
@@ -237,7 +237,7 @@ class Index:
         uniqueness = ANY if unique is None else names[arguments.one_of("unique", unique, names)]
         source, part = SequenceSource("queries", queries), self._index.parts[0]
         is_whole = part.method == ("verify" if part.meta["layouts"] else "sparse")
-        index = self._index if is_whole else self._other(method=WHOLE)
+        index = self._index if is_whole else self._other(method=ANY_MATCH)
         writer = results.MatchRows(MATCH, index.reference, source.has_names)
         finder = Finder(index, MemOptions(least, which, uniqueness, self._n_threads), writer)
         run = partial(matched, finder, source.plan(finder.task_size, self._n_threads))

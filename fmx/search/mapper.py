@@ -1,4 +1,4 @@
-"""Mapper: takes the steps of this package (__init__.py) with spans of single reads or pairs, on the CPU."""
+"""Maps spans of reads or pairs on the CPU: parse, find, choose, write (see __init__.py)."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class Mapper:
     """Maps spans of reads, or PairSpans if options are for pairs; several threads may call ``map`` at once.
 
-    ``finder``: a ReadFinder or NearFinder. ``session``: the GPU of a GpuMapper. A ``writer`` is a BatchWriter
-    (output/hits.py).
+    ``finder``: a ReadFinder, NearFinder or StretchFinder. A ``writer`` is a BatchWriter (output/hits.py).
+    gpu_mapper.py overrides ``map``, and for what does not fit on the GPU calls ``map_records``.
     """
 
     session: "GpuSession | None" = None
@@ -105,9 +105,9 @@ class Mapper:
         self, batches: "tuple[ReadBatch, ...]", are_hits: np.ndarray, writer: Any, emit: Callable[..., Any],
         owners: Sequence[np.ndarray] = (),
     ) -> None:  # fmt: skip
-        """Emit unchanged reads for --al and --un; ``are_hits`` bool[n]: which have a reported hit.
+        """Emit reads, untrimmed, for --al and --un; ``are_hits`` bool[n]: which have a reported hit.
 
-        ``owners``: keys of a demultiplexer.
+        ``owners``: the keys of owners that the demultiplexer returned for each run.
         """
         if writer.reads_files:
             read, number = np.arange(are_hits.size), np.where(are_hits, 0, 1)
@@ -126,7 +126,7 @@ class Mapper:
         return self._search(batch)
 
     def hits_of(self, whole: "ReadRun", owners: list | None = None) -> "Iterator[tuple[int, Hits]]":
-        """Yield (start, Hits) for runs of single reads, and count them; ``owners`` receives their owners."""
+        """Yield (start, Hits) for runs of single reads, and count them; add keys of owners to ``owners``."""
         owners = [] if owners is None else owners
         policy, near = self.options.policy, self.options.near
         if whole.intervals is not None or whole.matches:  # all reads at once, as equal ones are located once

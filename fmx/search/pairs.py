@@ -10,7 +10,7 @@ Proper pairs are sorted by the mismatches of both mates together (their stratum)
 mate, which mate that is (1 first), and insert size. The rule of search/hits.py selects the reported ones.
 
 count_proper    occurrences -> sorted place_keys and the number of proper pairs by mismatches, by merging
-choose_pair     the proper pairs that are reported, by the rule of search/hits.py
+choose_pair     the proper pairs that are reported; like count_proper_of, also in kernels (gpu/gpu_pairs.py)
 
 PairSpan -> PairChunks (bytes), Mates (reads; input/mates.py) -> PairRun, with counted proper pairs ->
 PairCandidates -> ProperPairs -> PairHits (PairTables on a GPU) -> Pairs, whose records are written (output/).
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from .find import ReadFinder
 
 
-LONGEST = 2**31 - 1  # largest insert size
+LONGEST_INSERT = 2**31 - 1  # largest insert size
 _UNEQUAL = 16  # ratio of occurrences of the two mates from which most are in no proper pair
 
 
@@ -76,8 +76,8 @@ class ProperPairs(NamedTuple):
     ``first`` int64[n + 1]. ``one``, ``two`` int64[n_hits]: place_keys of mates 1 and 2. ``swapped``
     bool[n_hits]: mate 2 is left. ``changes1``, ``changes2`` int64[n_hits]: changes of mates 1 and 2
     (input/sets.py). ``n_best`` int64[n_hits]: how many of the pair have as few mismatches; 0 if others have
-    fewer. ``total``, ``reported`` int64[n]: number of proper pairs, and of reported ones. ``skipped``: how
-    many of the first pair's reported ones come before the first one here. ``first_one``, ``first_two``
+    fewer. ``total`` (PairRun), ``reported`` int64[n]: number to choose from, and of reported. ``skipped``: how
+    many of the first pair's reported ones come before the first here. ``first_one``, ``first_two``
     int64[n]: place_keys of mates 1 and 2 in each pair's first one.
     """
 
@@ -97,7 +97,7 @@ class ProperPairs(NamedTuple):
 
 def rule_of(pairing: Pairing, reference: "Reference") -> Rule:
     """Return the Rule of a Pairing. Raises UnsupportedError if a reference has too many positions."""
-    if not can_hold(reference, LONGEST):
+    if not can_hold(reference, LONGEST_INSERT):
         raise UnsupportedError(
             "pairs need contigs of less than 15 Gbases, and fewer than 2^28 of them: map mates separately"
         )
@@ -204,8 +204,8 @@ def partners(right, before, n_right, low, high):
 def _drop_distant(many, i, few, j, n, limits):
     """Keep, of n lists of ``many`` from i on, what is near to one of ``few``, whose lists begin at j.
 
-    ``limits``: how far before it, and after it. The text has one separator where a contig has one or more N,
-    so no distance is longer in the text.
+    ``limits``: how far before it, and after it, in text positions. No distance is longer there than in
+    a contig, since one separator stands for one or more N.
     """
     before, after = limits
     for b in range(j, j + n):
@@ -342,9 +342,9 @@ def count_inserts(length1, length2, proper, counts):
 
 
 class PairHits(NamedTuple):
-    """Hits of a run of pairs: ``proper``; and those of mates 1 and of mates 2, if they are in no proper pair.
+    """Hits of a run of pairs: ``proper``, and, of pairs without proper ones, those of mates 1 and of mates 2.
 
-    For the other pairs ``one`` and ``two`` have no hits, and the number of proper pairs as total.
+    Of the other pairs ``one`` and ``two`` have no hits; their ``total`` there is that of proper pairs.
     """
 
     proper: ProperPairs
@@ -410,7 +410,7 @@ class PairChooser:
             yield PairRun(one.start, lists, strata, total, fewest, (one, two))
 
     def count(self, mates: "Mates", run: PairRun) -> list[np.ndarray]:
-        """Count the pairs of a run; return the keys of their owners from a demultiplexer."""
+        """Count the pairs of a run in tally and screen; return the demultiplexer's keys of their owners."""
         hooks = self._finder.hooks
         with self.timed("tally"):
             if tally := hooks.tally:
@@ -434,7 +434,7 @@ class PairChooser:
             return [hooks.demultiplexer.keys(run.mates, of_mates)] if hooks.demultiplexer else []
 
     def hits_of(self, mates: "Mates", run: PairRun) -> Iterator[tuple[int, PairHits, int]]:
-        """Yield (start, PairHits, first record of these) for runs of pairs with about ``hits`` records."""
+        """Yield (start, PairHits, first record of these) for runs of pairs with about sizes.hits records."""
         policy, total = self._policy, run.total
         if policy.limit == 0:
             return
@@ -458,7 +458,7 @@ class PairChooser:
         self, mates: "Mates", start: int, lists: tuple[Located, Located], strata: np.ndarray,
         total: np.ndarray, skipped: int,
     ) -> ProperPairs:  # fmt: skip
-        """Return reported proper pairs of pairs ``start`` onwards, up to ``hits`` of them.
+        """Return reported proper pairs of pairs ``start`` onwards, up to sizes.hits of them.
 
         ``lists``, ``strata``, ``total``: as in PairRun. ``skipped``: how many are left out at first, which
         matters if there is only one pair of mates.

@@ -60,7 +60,7 @@ def command(args: SimpleNamespace) -> None:
     kind = options.format_of(args.kind, args.output, kinds_of("mem"), "mummer")
     layout = args.original, args.lengths, args.four_columns
     options.refuse((kind != "mummer" and any(layout), "-c, -L and -F need --format mummer"))
-    from ...index.fm_index import WHOLE
+    from ...index.fm_index import ANY_MATCH
     from ...input.reads import FORWARD, REVERSE
     from ...jobs.mem import MemJob
     from ...mem.matching import ALL, IN_BOTH, IN_REFERENCE, MemOptions, MemOutput
@@ -68,7 +68,7 @@ def command(args: SimpleNamespace) -> None:
 
     strands = FORWARD | REVERSE if args.both else REVERSE if args.reverse else FORWARD
     unique = IN_BOTH if args.mum else IN_REFERENCE if args.mumreference else ALL
-    index = options.index_of(args, WHOLE if args.algorithm == "seeds" else "verify")
+    index = options.index_of(args, ANY_MATCH if args.algorithm == "seeds" else "verify")
     report = options.report_of(args.reports, args.queries, index.paths)
     job = MemJob(
         index,

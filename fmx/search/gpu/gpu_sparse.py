@@ -11,7 +11,8 @@
 
 A warp waits for its slowest read, so each kernel gets only the reads that need it. For each read the rows and
 the first occurrence are kept: the rows to list all its occurrences later, the first one because most reads
-need no other. The k-mers may differ from those on the CPU; the result is the same.
+need no other. The k-mers may differ from those on the CPU; the result is the same. The bits of rows are those
+of index/sparse.py, and queries/sparse.py and hits.py are compiled here; gpu_mapper.py imports this file.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -70,10 +71,10 @@ ROWS_OF_THREAD = 16  # rows that one thread compares alone
 _FEW_AT_ONCE, _MANY_AT_ONCE = 2, 8  # rows that a thread loads at once: alone, and together with others
 WINDOWS = 24  # per read
 _ROWS_OF_WARP = 256  # rows that one warp compares alone
-_SLOTS, _TRIES = 1 << 16, 8  # for reads with more rows, and slots tried for one read
+_SLOTS, _TRIES, _FACTOR = 1 << 16, 8, 40503  # for reads with more rows; slots tried for one; of the hash
 _WARPS_OF_READ = 32  # warps that share the rows of such a read
 NOWHERE = 2**32 - 1  # no position
-FOR_LAST, FOR_OTHERS, _FOR_ROWS, _FOR_SHARES = range(4)  # queues; every other one uses the same half
+FOR_LAST, FOR_OTHERS, _FOR_ROWS, _FOR_SHARES = range(4)  # queues, in the two halves of ``queue`` in turn
 N_COUNTED = _SLOTS + 4
 
 
@@ -81,12 +82,12 @@ N_COUNTED = _SLOTS + 4
 def _window(query, patterns, r, length, room, window):
     """Return (offset, strand, first row, row after the last) of the smallest k-mer in a window of read r.
 
-    Windows are the first one, the last one, and those at every 16th symbol.
+    Window 0 is the first, 1 the last; window i > 1 begins at symbol 16 * (i - 1).
     """
     k, w = query.table.k, query.table.w
     from_end = np.int64(window == 1)
-    half, first = max(window - 1, np.int64(0)) * (1 - from_end), at(patterns.first, 2 * r + from_end)
-    offset = 16 * half + smallest_kmer(k, query.steps, room, patterns.words, first, half, w)
+    begin, first = max(window - 1, np.int64(0)) * (1 - from_end), at(patterns.first, 2 * r + from_end)
+    offset = 16 * begin + smallest_kmer(k, query.steps, room, patterns.words, first, begin, w)
     if from_end:
         offset = length - k - offset
     kmer, strand = canonical(patterns.words, at(patterns.first, 2 * r), offset, k)
@@ -172,7 +173,7 @@ def _anchor_of(result, r):
 
 @inlined
 def _keep(result, r, lo, n, n_reverse, key):
-    """Store how often a read with rows from ``lo`` on occurs on each strand, and its smallest key."""
+    """Store how often a read occurs on each strand, as hi - ``lo``, and its smallest key."""
     result.hi[2 * r], result.hi[2 * r + 1] = np.uint32(lo + n), np.uint32(lo + n_reverse)
     result.first[r] = key
 
@@ -296,8 +297,7 @@ def windows_kernel(query, patterns, result, window, end, most, number):
 def many_rows_kernel(query, patterns, result):
     """Fill a SparseFound for reads with many rows in all windows, up to _ROWS_OF_WARP of them.
 
-    Of reads with more, one of several equal ones is put in the next queue; ``first`` of the others becomes
-    -1 - its number.
+    Of equal reads with more, one is put in the next queue; ``first`` of the others becomes -1 - its number.
     """
     lane, n_queued = thread_in_block(), at(result.counted, _SLOTS + _FOR_ROWS)
     begin = thread_index() - lane
@@ -313,7 +313,7 @@ def many_rows_kernel(query, patterns, result):
                 _look_alone(query, patterns, result, r, Anchor(offset, strand, lo, hi, np.int64(1)))
         leader = r
         if hi - lo > _ROWS_OF_WARP:
-            leader = _first_of_equal(patterns, result, r, lo + 40503 * (offset << 1 | strand))
+            leader = _first_of_equal(patterns, result, r, lo + _FACTOR * (offset << 1 | strand))
             none = _least_key(np.int64(NOWHERE), np.int64(NOWHERE))
             _keep(result, r, lo, np.int64(0), np.int64(0), none if leader == r else -1 - leader)
         waiting = ballot(ROWS_OF_THREAD < hi - lo <= _ROWS_OF_WARP)
@@ -381,12 +381,12 @@ class SparseOnDevice(NamedTuple):
 class SparseFound(NamedTuple):
     """Result of a search of Patterns, as occurrences for search/hits.py.
 
-    ``lo``, ``hi`` uint32[2 * n_reads]: as many numbers as each pattern has occurrences. ``first``
+    ``lo``, ``hi`` uint32[2 * n_reads]: hi[i] - lo[i] is the number of occurrences of pattern i. ``first``
     int64[n_reads]: the smallest key of a read, or -1 - r until repeat_kernel copies the results of an equal
-    read r. ``stop``, ``how`` uint32[n_reads]: rows lo[2r] to stop[r] are those of its Anchor, whose other
-    fields are bits of ``how``. ``report`` int64[1 or more]: its first number becomes 1 if a read is too
-    short. ``queue`` uint32[2 * n_reads]: queues of reads, in two halves. ``counted`` int64[N_COUNTED]: 1 +
-    the numbers of some reads with many rows, or 0, followed by the number of reads in each queue.
+    read r. ``stop``, ``how`` uint32[n_reads]: rows lo[2r] to stop[r] are those of its Anchor, whose
+    ``how`` is offset << 2 | strand << 1 | is_sorted. ``report`` int64[1 or more]: its first number becomes 1
+    if a read is too short. ``queue`` uint32[2 * n_reads]: queues of reads, in two halves. ``counted``
+    int64[N_COUNTED]: 1 + numbers of some reads with many rows, or 0, then the number of reads in each queue.
     """
 
     query: Any
@@ -417,8 +417,8 @@ class SparseLaunch(Launch):
             windows = windows_kernel[n_warps, WARP, stream, self.warp_bytes]
             windows(query, patterns, result, 1, 2, SMALL_BUCKET, FOR_LAST)
             windows(query, patterns, result, 2, WINDOWS, ROWS_OF_THREAD, FOR_OTHERS)
-            for kernel in (many_rows_kernel, share_kernel, repeat_kernel):
-                kernel[n_warps, WARP, stream](query, patterns, result)
+            for following in (many_rows_kernel, share_kernel, repeat_kernel):
+                following[n_warps, WARP, stream](query, patterns, result)
 
     def occurrences_of(
         self, query: SparseOnDevice, locating: tuple, stream: "GpuStream", patterns: "Patterns", report: Any
