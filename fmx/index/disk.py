@@ -32,7 +32,7 @@ import xxhash
 
 from ..compiler import object_cache
 from ..errors import IndexFileError, UnsupportedError
-from ..input.dna import WORD
+from ..input.dna import SPARE_WORDS, WORD
 from ..machines.jobs import Array, run_all
 from . import layouts, tables
 from .contracts import LARGE_LCP
@@ -240,7 +240,7 @@ def _are_lines(n_groups: int | None, data: np.ndarray) -> bool:
 
 def _forms_of_part(meta: dict, folder: str, n: int) -> dict:
     """Return {name: ArraySpec} for the arrays of a part of n symbols."""
-    required = {"text_words": ArraySpec("uint64", (-(-n // WORD) + 3,))}
+    required = {"text_words": ArraySpec("uint64", (-(-n // WORD) + SPARE_WORDS,))}
     if "sparse" in meta:
         name: Any = parse_sparse(meta["sparse"])
         rows = meta["arrays"].get(f"{folder}{name}.rows")

@@ -122,7 +122,7 @@ def load(
 def take(
     index: "MemoryIndex", layout: str | None = None, method: str = "auto", with_text: bool = True
 ) -> FMIndex | JoinedIndex:
-    """Open a MemoryIndex, always with its text; ``with_text`` is ignored.  Raises UnsupportedError."""
+    """Open a MemoryIndex like ``load``, with its text whatever ``with_text``.  Raises UnsupportedError."""
     return _opened(None, index.meta, index.arrays, _choose(index.meta, layout, method, None))
 
 

@@ -26,7 +26,7 @@ from ..compiler.functions import inlined
 from ..compiler.primitives import at, low_bits
 from ..compiler.simd import LANES, fill, load, store
 from ..errors import UnsupportedError
-from ..input.dna import WORD, reverse_complement, symbols
+from ..input.dna import SPARE_WORDS, WORD, reverse_complement, symbols
 from .layouts import DEFAULT, ArraySpec
 from .reference import find_block
 
@@ -181,7 +181,7 @@ def row_key(words, blocks, row, k, depth):
     The bits below them hold how many of these symbols lie before the end of the block.
     """
     position, reverse = position_in(row), strand_in(row)
-    begin, end = max(position + k - DEPTH, 0), min(position + DEPTH, 32 * words.size - 96)
+    begin, end = max(position + k - DEPTH, 0), min(position + DEPTH, 32 * (words.size - SPARE_WORDS))
     if is_near(row):
         block = find_block(blocks, position)
         begin = at(blocks.text_start, block)

@@ -1,4 +1,4 @@
-"""Input: streams, spans and chunks of records, reads, packed bases; here what names the inputs of a run."""
+"""Reads inputs: streams, spans and chunks of records, reads, packed bases; here: files and their ranges."""
 
 import os
 from collections.abc import Hashable, Sequence
@@ -6,8 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 
 class Reader(Protocol):
-    """A source of bytes in order: PlainRange, BgzfBlocks, CompressedStream, Range, Source, Alignments,
-    StreamRest, WrappedFastq.
+    """A source of bytes in order, such as PlainRange, BgzfBlocks, CompressedStream, Source or Alignments.
 
     To add one for a container of reads, write ``readinto`` as described here, and let ``Source`` choose it by
     the first bytes of a file.
@@ -61,7 +60,7 @@ def records_after(records: range, n: int) -> range:
 
 
 class InputShare:
-    """The fraction of the files ``paths`` that has been read: call it for a number; None if unknown."""
+    """The fraction of the files ``paths`` that has been read: a call returns it, or None if it is unknown."""
 
     def __init__(self, paths: Sequence[ReadPath]) -> None:
         is_known = all(not isinstance(path, bytes) and os.path.isfile(path) for path in paths)
@@ -80,8 +79,8 @@ class InputShare:
 class InputRange(NamedTuple):
     """The ``records`` of ``files``, reads or pairs, by their numbers from 0.
 
-    ``size``: bytes of the spans that they are read in; ``n_threads``: how many threads read them; ``share``
-    notes how much was read.
+    ``size``: bytes of a span; ``n_threads``: number of threads that read; ``share``: where the fraction that
+    was read is noted.
     """
 
     files: ReadFiles

@@ -1,4 +1,4 @@
-"""Chunks of whole records, and how bytes are cut between records by counting newlines, before parsing."""
+"""Chunks of whole records, cut by counting newlines; also look_at, checks of a file; and literal_fasta."""
 
 import errno
 import os
@@ -14,9 +14,9 @@ from ..errors import InputError, escaped
 from .dna import LETTERS
 from .streams import GIVEN, STANDARD, Source
 
-CHUNK_SIZE, _BLOCK = 1 << 23, 1 << 12  # bytes; chunks have twice as many with more than FEW threads
+CHUNK_SIZE, _BLOCK = 1 << 23, 1 << 12  # bytes of a chunk (with more than FEW threads twice as many), a block
 AT_ONCE = 1 << 18  # bytes: what was read is still in the cache of a core when its newlines are counted
-FEW = 16  # threads that do not contend for Python's lock
+FEW = 16  # most threads that do not contend for Python's lock
 NEWLINE, CR = 10, 13
 BLANK_LINE = "there is a blank line before this record: remove that line"
 NOT_READ = "an earlier part of the input could not be read; see the first error"
@@ -28,8 +28,8 @@ _CONVERT = "convert with: tr '\\r' '\\n'"
 class Chunk:
     """Whole records: ``data`` uint8[n], ending with a newline.
 
-    ``number``: of the first record in its file, from 1; ``n_bound``: number of records by newlines, more than
-    there are only if one is damaged; ``on_gpu``: its bytes on a GPU that has inflated them (reads_gpu.py);
+    ``number``: of the first record in its file, from 1; ``n_bound``: number of records by newlines, too
+    large only if one is damaged; ``on_gpu``: its bytes on a GPU that has inflated them (reads_gpu.py);
     ``data`` then lacks the middle.
     """
 
@@ -41,7 +41,7 @@ class Chunk:
     on_gpu: Any = None
 
     def read(self, hold: object = None) -> "Chunk":
-        """Return itself, like a Span of a stream that has been read."""
+        """Return itself, so that a Chunk can stand for a Span."""
         return self
 
     def whole(self) -> "Chunk":
@@ -74,7 +74,7 @@ _OTHER = "sequences need a line '>NAME' before each; convert SAM with samtools v
 
 
 def no_fasta(byte: int) -> str:
-    """Return the error for a file that begins with ``byte`` but should be FASTA."""
+    """Return the message for a file that begins with ``byte`` but should be FASTA."""
     hint = f" ({_FOREIGN[byte]})" if byte in _FOREIGN else ""
     return f"expected '>' at the start of a FASTA file, found {escaped(bytes([byte]))}{hint}"
 
@@ -166,7 +166,7 @@ def bytes_of(text: str | bytes) -> bytes:
 
 
 def about_cr(data: np.ndarray) -> str:
-    """Return the error for bytes (uint8) with a CR that is not at the end of a line."""
+    """Return the message for bytes (uint8) with a CR that is not at the end of a line."""
     if (data[:-1] == NEWLINE).any():
         return f"CR inside a line, not before LF; if it ends a line, {_CONVERT}"
     return f"lines end with CR alone: {_CONVERT}"
@@ -187,9 +187,9 @@ def skip_blank(data, i):
 
 @compiled
 def count(data, n, is_fastq):
-    """Newlines among the first n bytes of data (uint8): all (FASTQ), or those followed by '>' (FASTA).
+    """Count newlines in the first n bytes of data (uint8): all (FASTQ), or those followed by '>' (FASTA).
 
-    They are counted 128 bytes at a time: 8-bit sums fill vector registers.
+    Sums of 8 bits fill vector registers.  ``is_border`` and reads_gpu.borders_from find the same ones.
     """
     n_borders, stop = 0, min(n, data.size if is_fastq else data.size - 1)
     for start in range(0, stop, 128):
@@ -229,7 +229,7 @@ def is_border(data, i, is_fastq):
 
 @brief
 def find_border(data, i, left, is_fastq):
-    """(index after the ``left``-th newline that counts from i on, 0), or (where to go on, number left)."""
+    """Return (index after the ``left``-th newline that counts from i on, 0), or (place to go on, rest)."""
     stop = data.size if is_fastq else data.size - 1
     while left > 4 and i + _BLOCK < data.size:
         n_borders = count(data[i : i + _BLOCK + 1], _BLOCK, is_fastq)
@@ -248,7 +248,7 @@ def find_border(data, i, left, is_fastq):
 
 @compiled
 def find_record(data, n, is_fastq):
-    """Return where record n of whole records (uint8) begins, from 0."""
+    """Return where record n, from 0, of whole records (uint8) begins."""
     return find_border(data, 0, 4 * n if is_fastq else n, is_fastq)[0]
 
 

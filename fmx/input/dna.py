@@ -1,7 +1,7 @@
 """Bases, their codes, and 2-bit packing.
 
-A C G T are 0 1 2 3.  A packed word (uint64) holds 32 symbols, the first in the highest bits, so that words
-compare like strings:
+A C G T have the codes 0 1 2 3.  A packed word (uint64) holds 32 symbols, the first in the highest bits, so
+that words compare like strings:
 
     bit 63 62 | 61 60 | ...           | 1 0
         s[0]  | s[1]  | ...           | s[31]
@@ -18,9 +18,9 @@ from ..machines.jobs import ONE_CORE, do, run_all, spans
 if TYPE_CHECKING:
     from ..machines.jobs import Backend
 
-OTHER = 4  # a letter that matches nothing: N, IUPAC codes, '.'
+OTHER = 4  # code of '.' and all other letters, such as N, which match nothing
 INVALID = 255  # a byte that cannot be in a sequence
-WORD = 32  # symbols in a packed word
+WORD, SPARE_WORDS = 32, 3  # symbols in a packed word; words after a packed text
 
 
 def _code_table() -> np.ndarray:
@@ -48,8 +48,8 @@ SETS = {  # IUPAC code -> its bases
 }  # fmt: skip
 CODE = _code_table()  # byte -> code
 LETTERS = bytes(np.flatnonzero(CODE != INVALID).tolist())  # bytes that may be in a sequence
-UPPER = _letter_table(IUPAC, b"ACGTTNRYSWKMBDHV")  # byte -> base to write
-COMPLEMENT = _letter_table(IUPAC, b"TGCAANYRSWMKVHDB")  # byte -> complement
+UPPER = _letter_table(IUPAC, b"ACGTTNRYSWKMBDHV")  # byte -> letter to write
+COMPLEMENT = _letter_table(IUPAC, b"TGCAANYRSWMKVHDB")  # byte -> letter of its complement
 
 
 LOOKED_AT, _STRAY = 1 << 20, 0.02  # letters of a file to examine; fraction of non-IUPAC ones to warn of
@@ -125,9 +125,9 @@ def reverse_complement(x, k):
 def pack_text(text: np.ndarray, backend: "Backend" = ONE_CORE) -> np.ndarray:
     """Return a text (uint8[n]: separator 0, A C G T 1 to 4) as uint64 words; separators are stored as A.
 
-    Three spare words follow, so that ``symbols`` can read 32 symbols from any position.
+    SPARE_WORDS follow: ``symbols`` reads one; index/sparse.py (row_key) subtracts their symbols.
     """
-    words = backend.empty(-(-text.size // WORD) + 3, np.uint64)
+    words = backend.empty(-(-text.size // WORD) + SPARE_WORDS, np.uint64)
     backend.run(PackText(text, words), words.size)
     return words
 

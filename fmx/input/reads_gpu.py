@@ -1,9 +1,9 @@
-"""Inflates a span of BGZF on a GPU, and parses its reads there; the host gets both ends, to cut records.
+"""Inflates a span of BGZF on a GPU and parses its reads there; the host gets both ends, to cut at records.
 
     file      | blocks of the span                        | blocks after it ...
     pinned    | compressed                                              |
     device    | inflated, checked, newlines counted                     |
-    host      | first bytes |                      | last ones and those beyond |
+    host      | first bytes |                      | last bytes, those beyond   |
 
 What the GPU does not support, or what is damaged, is read on the CPU, which reports errors.
 """
@@ -33,32 +33,32 @@ if TYPE_CHECKING:
     from . import Reader
     from .chunks import Chunk
 
-_PROBLEM, _BORDERS = 0, 1  # of the report
-_STRETCH, _COUNTERS = 256, 1 << 16  # bytes per counting thread, and number of such threads, at most
+PROBLEM, BORDERS, FREE = range(3)  # of the report; gpu_mapper.py and gpu_pairs.py use the rest from FREE on
+_STRETCH, _COUNTERS = 256, 1 << 16  # fewest bytes per counting thread, and most such threads
 
 
 @kernel
 def count_ends_kernel(data, size, is_fastq, report):
-    """Add the newlines that count (chunks.count) in the first ``size`` bytes to ``report[_BORDERS]``.
+    """Add the newlines that count (chunks.count) in the first ``size`` bytes to ``report[BORDERS]``.
 
     Each thread reads bytes at equal distances.
     """
     n = np.int64(0)
     for i in range(thread_index(), size, grid_size()):
         n += is_border(data, i, is_fastq)
-    atomic_add(report, _BORDERS, n)
+    atomic_add(report, BORDERS, n)
 
 
 class GpuSpanBuffer(SpanBuffer):
     """A SpanBuffer that inflates BGZF blocks on the GPU of a ``stream``, with ``inflater``.
 
-    The host receives at most ``ends`` bytes at either end.
+    The host gets ``ends`` bytes at the start of a span and, from as many before its end on, all others.
     """
 
     def __init__(self, stream: "GpuStream", inflater: "Inflater", ends: int, reader: "Reader") -> None:
         super().__init__(reader, partial(stream.pinned_array, "data"))
         self._stream, self._inflater, self._ends, self._known = stream, inflater, ends, 0
-        self._on_gpu: DeviceArray | None = None  # the bytes, once inflated there
+        self._on_gpu: DeviceArray | None = None  # the bytes; the host has _known of them
         self._reader: Any
 
     def load(self, size: int, beyond: int, is_fastq: bool) -> int:
@@ -102,7 +102,7 @@ class GpuSpanBuffer(SpanBuffer):
         if reader.file.read(packed[:n_bytes], reader.start) < n_bytes:
             return None
         report = KernelReport(stream)
-        inflated = self._inflater.inflate(stream, packed, stops, report, _PROBLEM)
+        inflated = self._inflater.inflate(stream, packed, stops, report, PROBLEM)
         if inflated is None:
             return None
         on_gpu, n = inflated
@@ -112,7 +112,7 @@ class GpuSpanBuffer(SpanBuffer):
         ends = stream.pinned_array("ends", first + n - last, np.uint8)[: first + n - last]
         stream.receive([on_gpu[:first], on_gpu[last:n]], [ends[:first], ends[first:]])
         report.read()
-        if report[_PROBLEM]:
+        if report[PROBLEM]:
             return None
         on_host = np.empty(n + 1, np.uint8)  # pages in the middle are never touched
         on_host[:first], on_host[last:n] = ends[:first], ends[first:]
@@ -121,13 +121,13 @@ class GpuSpanBuffer(SpanBuffer):
         self.n, self.is_end, self._known = n, is_end, first if first < last else n
         if is_fastq and is_end and find_end(on_host[last:n]) == 0:
             self.whole()  # the last line ends further inside
-        return report[_BORDERS]
+        return report[BORDERS]
 
 
 def _with_those_behind(reader: BgzfBlocks, beyond: int) -> tuple[np.ndarray | None, bool]:
-    """Return the ends of the blocks of ``reader``, and of those after them that hold ``beyond`` bytes.
+    """Return (ends of the blocks of ``reader`` and the next ``beyond`` bytes, whether the input ends there).
 
-    (int64[n], relative to the first block, or None if other data follows; whether the input ends there).
+    The ends are int64[n], relative to the first block, or None if data follow that are not BGZF.
     """
     stops, file, size = list(reader.stops), reader.file, None
     for stop, size in blocks(file, stops[-1], at_once=8):
@@ -150,9 +150,8 @@ def _with_those_behind(reader: BgzfBlocks, beyond: int) -> tuple[np.ndarray | No
 # The words of a record are placed in proportion to its bytes in the chunk: no prefix sums of lengths needed.
 
 TILE = 256
-PROBLEM, BORDERS, FREE = range(3)  # of the report; later steps use the rest
 N_THREADS = 128
-_FASTQ_SHIFT, _FASTA_SHIFT = 2, 1  # log2 of bytes of a record per word: the shortest record has room
+_FASTQ_SHIFT, _FASTA_SHIFT = 2, 1  # log2 of the bytes of a record for which it gets one packed word
 
 
 class Raw(NamedTuple):
@@ -184,7 +183,7 @@ class Reading(NamedTuple):
 
 @inlined
 def borders_from(data, i, stop, is_fastq):
-    """Return bit 7 of the newlines that count among eight bytes from i on, and before ``stop``."""
+    """Return bit 7 of eight bytes from i on, for newlines before ``stop`` that count as in chunks.count."""
     borders = np.uint64(0)
     if i + 8 <= stop:
         x = load_little_endian(data, i) ^ np.uint64(0x0A0A0A0A0A0A0A0A)

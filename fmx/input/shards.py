@@ -1,4 +1,4 @@
-"""Shards of inputs: the I-th of N runs of spans.
+"""Shards of inputs: shard I of N has the I-th of N parts of the spans.
 
 All inputs, one after another, form a line as long as their bytes on disk, which is divided into N equal
 stretches, at places where files may be cut:
@@ -55,7 +55,7 @@ class Shard(NamedTuple):
 
 
 APART = CHUNK_SIZE  # bytes between the cuts of an uncompressed file, whatever the spans of a machine
-GUESS = 1 << 18, 1 << 22  # bytes in which the first record is looked for, each more if fewer do not suffice
+GUESS = 1 << 18, 1 << 22  # bytes in which the first record is looked for: the second number if needed
 
 
 class CutFile(RecordFile):
@@ -77,7 +77,7 @@ class CutFile(RecordFile):
         return self.skip + n * APART if n else 0
 
     def before(self, start: int) -> int:
-        """Return how many newlines count before a cut, in FASTQ modulo 4, else 1."""
+        """Return how many newlines count before a cut: in FASTQ exactly, or 1 to 4, equal mod 4; else 1."""
         if not self.is_fastq:
             return 1
         for n in GUESS:
@@ -126,7 +126,7 @@ class RecordCounts:
     def around(self, file: CutFile, records: range) -> tuple[Cut, Cut]:
         """Return the last Cut that is not behind the first of these records, and one that is not before their
         end, or the end of the file.  Raises InputError."""
-        is_open = records.stop > ALL.stop // 2  # all from the first on, whatever preceded it
+        is_open = records.stop > ALL.stop // 2  # without an end, even after records_after
         stop = records.start if is_open else records.stop
 
         def n_of(cut: Cut) -> int:
@@ -180,7 +180,7 @@ class ShardPlan:
             for paths in self._files
         ]
         self._records = [inputs.records] * len(self._files)  # numbers of reads or pairs in each file
-        self._guess: int | None = None  # newlines before ``begin``, if records before it were not counted
+        self._guess: int | None = None  # ``before`` of a Cut at ``begin``, if it may not be exact
         self._last: tuple[CutFile, int, Callable[[], int]] | None = None  # file, byte, newlines before it
         self.begin: tuple[str, int, int] | None = None
         self.is_empty = True
@@ -226,7 +226,7 @@ class ShardPlan:
         return files
 
     def _wanted_bytes(self) -> range:
-        """Return which bytes of all files (of mates 1), one after another, have the records of the run."""
+        """Return the range of the bytes of all files (of mates 1), joined, that has the run's records."""
         records, begin, end, at, n = self._inputs.records, 0, 0, 0, 0
         if records == ALL:
             return range(sum(self._sizes))

@@ -48,7 +48,7 @@ RANGES_FROM = 4  # threads; with fewer, isal in one thread is faster: it takes t
 BEYOND = 1 << 16  # bytes to read beyond a span for its last record, at first
 
 
-class SpanBuffer:
+class SpanBuffer:  # reads_gpu.GpuSpanBuffer overrides its methods
     """The first ``n`` bytes of a reader; ``is_end``: it has no more.  ``make`` (n, dtype) allocates."""
 
     def __init__(self, reader: Reader, make: Callable[[int, Any], np.ndarray] = np.empty) -> None:
@@ -225,7 +225,7 @@ class StreamRest:
 
 
 class Cut(NamedTuple):
-    """Byte ``at`` of a file where spans may begin or end, and how many newlines count ``before`` it."""
+    """Byte ``at`` of a file where spans may begin or end; newlines that count ``before`` it, or mod 4."""
 
     at: int
     before: int = 0

@@ -89,16 +89,16 @@ class Source:
         return self._raw.tell() if self._raw.seekable() and not self.alignments else 0
 
     def regular(self) -> RegularFile | None:
-        """The file, uncompressed or gzip, for any thread to read; None if it can only be read in order."""
+        """Return the file, uncompressed or gzip, for any thread to read; None if it must be read in order."""
         if self.size and (self._is_plain or self.is_gzip):
             return RegularFile(self.path, self._raw.fileno())
         return None
 
     def check_end(self, begin: bytes) -> None:
-        """Warn if the last block of a BGZF file has data: the file may be cut off.
+        """Warn if a BGZF file lacks the empty last block that marks its end.
 
-        ``begin``: the first byte of the data; a pipe must have been read.  Raises InputError if the data end
-        inside a line, except for FASTQ, whose last record shows it.
+        ``begin``: the first byte of the data; a pipe must have been read.  Raises InputError if they then end
+        inside a line, except for FASTQ, where parsing finds that.
         """
         if not self.is_gzip:
             return
@@ -194,7 +194,7 @@ def _lines_of(reader: "Reader") -> Iterator[bytes]:
 def _records_of(lines: Iterator[bytes]) -> Iterator[tuple[bytes, list[bytes], bytes, list[bytes]]]:
     """Yield (header, lines of the sequence, line of +, lines of qualities) of each record.
 
-    Qualities end with the line that makes them as long as the sequence: a line of them may begin with @.
+    Qualities end with the line that makes them as long as the sequence, as one of them may begin with @.
     """
     for header in lines:
         letters, plus, qualities = [], b"", []  # type: tuple[list, bytes, list]

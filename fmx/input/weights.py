@@ -10,10 +10,10 @@ import numpy as np
 from ..compiler.functions import compiled, inlined
 from .reads import ReadBatch
 
-MOST = 9 * 10**12  # largest sum of weights: tables count millionths in 64 bits
+MOST = 9 * 10**12  # largest sum of weights: tables count millionths of reads in int64
 _DIGITS = 13  # of MOST
 _SIZE = np.frombuffer(b";size=", np.uint8)
-_SEPARATORS = tuple(b"_-=#|")  # before a number that may be one of copies
+_SEPARATORS = tuple(b"_-=#|")  # before what may be the number of copies
 
 
 @inlined
@@ -23,7 +23,7 @@ def _is_digit(byte):
 
 @inlined
 def _number(data, begin, end):
-    """Return the number in ``data`` from ``begin`` to ``end``; 0 if it has no, other or too many digits."""
+    """Return the number in ``data`` from ``begin`` to ``end``; 0 if not 1 to _DIGITS digits are there."""
     number = np.int64(0)
     for i in range(begin, end):
         if end - begin > _DIGITS or not _is_digit(data[i]):
@@ -49,7 +49,7 @@ def end_in_numbers(data, start, length):
 
 @inlined
 def weight_of(batch, r):
-    """(weight of read r of a batch, length of its name without the weight); (1, whole length) without one."""
+    """Return (weight of read r, length of its name without the weight), or (1, length) if there is none."""
     data, start, n = batch.data, batch.name_start[r], batch.name_length[r]
     end, i = start + n, start + n
     while i > start and _is_digit(data[i - 1]):

@@ -19,7 +19,7 @@ from . import Context, Job
 
 @dataclass(frozen=True)
 class CountJob(Job):
-    """Count the guides of ``libraries`` in ``samples``; ``columns``: the columns of the libraries."""
+    """Count the guides of ``libraries`` in ``samples``; ``columns``: as for library.columns_of."""
 
     name: ClassVar[str] = "count"
     samples: tuple[Sample, ...] = field(metadata=PLACE)
@@ -59,4 +59,4 @@ class CountJob(Job):
 
     def prepare(self, context: Context) -> Callable[[Context], CountSummary]:
         counter = self._counter(context)
-        return lambda of: counting.count(counter, self.samples, self.output, of.run, of.progress)
+        return lambda now: counting.count(counter, self.samples, self.output, now.run, now.progress)

@@ -42,8 +42,8 @@ def build(
         threads: Number of threads; all cores by default.
         engine: Where to build: cpu, cuda (a GPU), or auto (a GPU if there is one, else the CPU).
 
-    Raises InputError if a file cannot be read or is not a reference, OutputError, UnsupportedError if the
-    layout does not exist or does not support this reference, and DeviceError.
+    Raises InputError if a file cannot be read or is no reference, OutputError if ``path`` cannot be written,
+    UnsupportedError if a layout does not exist or does not support this reference, DeviceError without a GPU.
 
     Examples:
         >>> fmx.build("genome.fa", "genome.fmx")
@@ -77,7 +77,7 @@ def from_sequences(
             are then named 0, 1, ..., or the path of a FASTA file.
         layout, sa_rate, prefix_length, threads, engine: As in ``build``.
 
-    Raises the same errors; InputError also if SAM does not allow a name.
+    Raises the same errors as ``build``, and InputError also if SAM does not allow a name.
 
     Examples:
         >>> fmx.from_sequences({"vector": "TTGATTACATT"}).count(["GATTACA"])
@@ -102,7 +102,7 @@ def _build_options(layout: object, sa_rate: object, prefix_length: object) -> In
 def open_index(
     path: Path, *, layout: str | None = None, method: limits.Method = "auto", threads: int | None = None
 ) -> Index:
-    """Open an index and verify the files that a search reads, unless they are unchanged since the last check.
+    """Open an index; check the files that a search reads, unless they are unchanged since the last check.
 
     Args:
         path: The folder that ``fmx index`` or ``fmx.build`` wrote, such as genome.fmx; genome and genome.fa

@@ -1,4 +1,4 @@
-"""Table: NumPy structured arrays with names of reads, contigs or sequences."""
+"""Tables of the library: NumPy structured arrays, with names of reads, contigs or sequences."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, overload
@@ -10,7 +10,7 @@ from ..index.reference import Names
 
 
 class ColumnNames(dict[str, Names]):
-    """Names by column, for columns of numbers."""
+    """The Names of what the numbers in a column are, by column."""
 
     def __missing__(self, column: object) -> Names:
         what = "sequences in a list have no names; give a file, or a dict of sequences by name"
@@ -34,7 +34,7 @@ PROPER_PAIR = np.dtype(
     [("pair", "i8"), ("contig", "i4"), ("position1", "i8"), ("position2", "i8"), ("reverse1", "?"),
      ("reverse2", "?"), ("insert", "i8"), ("occurrences", "i8")]
 )  # fmt: skip
-PAIR = np.dtype(
+PAIR = np.dtype(  # of fmx.pairwise
     [("query", "i8"), ("target", "i8"), ("score", "i8"), ("identity", "f8"), ("length", "i8"),
      ("matches", "i8")]
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """Writes bytes into a buffer, in compiled code: numbers, names, sequences, fields of a line.
 
-Each function writes into ``out`` uint8[n] from ``at`` on and returns the position after it.
+The writers take ``out`` uint8[n] and ``at``, write from there on and return the position after it.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ def make_names(names: Sequence[str]) -> NameLines:
 
 
 def as_bytes(text: str) -> np.ndarray:
-    """ASCII text as uint8[n]."""
+    """Return ASCII text as uint8[n]."""
     return np.frombuffer(text.encode(), np.uint8)
 
 
@@ -103,7 +103,7 @@ def share(out, at, x):
 
 @by_type_or_this
 def padded(out, at, x):
-    """Write a number right-aligned in at least eight columns."""
+    """Write x >= 0 in decimal, right-aligned in eight columns, or in more if it is longer."""
     if x >= 10**8:
         return number(out, at, x)
     digits = _eight_digits(np.uint64(x))

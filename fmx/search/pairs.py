@@ -76,7 +76,7 @@ class ProperPairs(NamedTuple):
     ``first`` int64[n + 1]. ``one``, ``two`` int64[n_hits]: place_keys of mates 1 and 2. ``swapped``
     bool[n_hits]: mate 2 is left. ``changes1``, ``changes2`` int64[n_hits]: changes of mates 1 and 2
     (input/sets.py). ``n_best`` int64[n_hits]: how many of the pair have as few mismatches; 0 if others have
-    fewer. ``total`` (PairRun), ``reported`` int64[n]: number to choose from, and of reported. ``skipped``: how
+    fewer. ``total`` (PairRun), ``reported`` int64[n]: number to choose from, of reported. ``skipped``: how
     many of the first pair's reported ones come before the first here. ``first_one``, ``first_two``
     int64[n]: place_keys of mates 1 and 2 in each pair's first one.
     """

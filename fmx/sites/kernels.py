@@ -6,8 +6,8 @@ A site is a protospacer, of as many bases as a guide, and the PAM beside it, ins
 
 PAMs are compared with 32 places of the text at a time.  The protospacer of each site is looked up by its two
 halves.  Of the at most K mismatches of a guide, its left half has at most K // 2, or its right half at most
-(K - 1) // 2.  So a guide is under every word into which so many mismatches change a half of it, and a site is
-compared with the guides under its own two words:
+(K - 1) // 2.  So a guide is listed under all words that a half of it becomes by so many mismatches, and a
+site is compared with the guides under its own two words:
 
     starts    | left word 0 | left word 1 | ... | right word 0 | ...        the entries of word w:
     entries   | number of a guide | ...                                     starts[w] to starts[w + 1]
@@ -66,7 +66,7 @@ LENGTH_BITS = 7  # of a key, which is text position << 8 | number of bases << 1 
 
 @inlined
 def extent_of(key):
-    """Return (text position, number of bases) of a site."""
+    """Return (text position, number of bases, at most search.LONGEST + limits.PAM[1]) of a site."""
     return key >> (LENGTH_BITS + 1), (key >> 1) & ((1 << LENGTH_BITS) - 1)
 
 
@@ -123,7 +123,7 @@ def find_sites(part, pams, start, stop, protospacer, key):
 class Half(NamedTuple):
     """A half of guides, whose word is the ``k`` bases from bit ``shift`` of a guide on.
 
-    ``first``: where ``starts`` have its words; ``changes`` uint64: what to XOR a word with for its variants.
+    ``first``: index of its word 0 in ``starts``; ``changes`` uint64: XOR with one gives a variant of a word.
     """
 
     shift: int
@@ -146,7 +146,7 @@ class Tables(NamedTuple):
 
 
 MOST_BASES = 11  # bases of a word in a table: the starts of longer ones fit in no cache
-OF_GUIDE = 4 * (1 + 33 + 495 + 1 + 33)  # bytes of entries at most: two of 11 bases changed, and one
+OF_GUIDE = 4 * (1 + 33 + 495 + 1 + 33)  # most bytes of a guide's entries: up to 2, up to 1 bases changed
 
 
 def make_tables(words: np.ndarray, which: np.ndarray, n: int, most: int) -> Tables:
@@ -200,8 +200,8 @@ _FAR, _NEAR = 32, 16  # sites ahead, for which starts and entries are prefetched
 def match_sites(tables, protospacer, first, n_sites, rank, site):
     """Write which guides match the sites from ``first`` on; return (number of matches, site to go on from).
 
-    Of a match: ``rank`` int32, number of the guide << 3 | mismatches; ``site`` int64, the number of the site.
-    It stops early if these, which have room for all guides at one site, have too little room.
+    Of a match: ``rank`` int32, guide << 3 | mismatches (limits.SITE_MISMATCHES); ``site`` int64, its number.
+    Both have room for all guides at one site. It stops before a site whose matches have no room.
     """
     most, left = tables.most, np.uint64(tables.halves[0].shift)
     n = np.int64(0)
@@ -228,7 +228,7 @@ def match_sites(tables, protospacer, first, n_sites, rank, site):
 
 
 @compiled
-def sort_keys(rank, key, begins, ends, out):
+def place_keys_by_rank(rank, key, begins, ends, out):
     """Write the keys of each rank in order to ``out``, from ``begins`` on; ``ends`` are at first the same.
 
     Those of a rank are nearly in order, as the pieces of the text are.
@@ -263,38 +263,38 @@ def lines_of(form: SiteForm, rank: np.ndarray, key: np.ndarray) -> np.ndarray:
 
 @compiled
 def _write(form, rank, key, out):
-    at = np.int64(0)
+    to = np.int64(0)
     for h in range(key.size):
         guide, n_mismatches = rank[h] >> 3, rank[h] & 7
         (start, n), reverse = extent_of(key[h]), key[h] & 1
         place = place_of(form.blocks, start)
         if not form.is_bed:
-            at = put.byte(out, put.name(out, at, form.guides, guide), put.TAB)
-        at = put.field(out, put.name(out, at, form.contigs, place.contig), place.position)
-        at = put.field(out, at, place.position + n)
+            to = put.byte(out, put.name(out, to, form.guides, guide), put.TAB)
+        to = put.field(out, put.name(out, to, form.contigs, place.contig), place.position)
+        to = put.field(out, to, place.position + n)
         if form.is_bed:
-            at = put.field(out, put.name_field(out, at, form.guides, guide), n_mismatches)
-            at = put.byte(out, put.strand_field(out, at, reverse), put.LINE)
+            to = put.field(out, put.name_field(out, to, form.guides, guide), n_mismatches)
+            to = put.byte(out, put.strand_field(out, to, reverse), put.LINE)
             continue
-        at = put.byte(out, put.strand_field(out, at, reverse), put.TAB)
+        to = put.byte(out, put.strand_field(out, to, reverse), put.TAB)
         for part in form.parts:
             first = start - part.begin
             if 0 <= first < part.blocks.text_start[-1] + part.blocks.length[-1]:
                 for i in range(n):
                     code = symbol(part.words, 0, first + i)
                     if reverse:
-                        out[at + n - 1 - i] = _BASES[np.uint64(3) - code]
+                        out[to + n - 1 - i] = _BASES[np.uint64(3) - code]
                     else:
-                        out[at + i] = _BASES[code]
-        site, at = at, put.field(out, at + n, n_mismatches)
-        at = put.byte(out, at, put.TAB)
+                        out[to + i] = _BASES[code]
+        site, to = to, put.field(out, to + n, n_mismatches)
+        to = put.byte(out, to, put.TAB)
         first = form.sequences.first[guide]
         length = form.sequences.first[guide + 1] - 1 - first
         site += n - length if form.is_5prime else 0
         n_written = 0
         for i in range(length):
             if out[site + i] != form.sequences.data[first + i]:
-                at = put.number(out, put.byte(out, at, _COMMA) if n_written else at, i + 1)
+                to = put.number(out, put.byte(out, to, _COMMA) if n_written else to, i + 1)
                 n_written += 1
-        at = put.byte(out, at if n_written else put.byte(out, at, put.STAR), put.LINE)
-    return at
+        to = put.byte(out, to if n_written else put.byte(out, to, put.STAR), put.LINE)
+    return to

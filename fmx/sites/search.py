@@ -169,7 +169,7 @@ def sorted_sites(pieces: Sequence[tuple], n_ranks: int, most: int | None) -> tup
     rank, key = map(np.concatenate, zip(*pieces, strict=True))
     counts = np.bincount(rank, minlength=n_ranks)
     begins, in_order = np.cumsum(counts) - counts, np.empty_like(key)
-    kernels.sort_keys(rank, key, begins, begins.copy(), in_order)
+    kernels.place_keys_by_rank(rank, key, begins, begins.copy(), in_order)
     rank = np.repeat(np.arange(n_ranks, dtype=np.int32), counts)
     if most is None:
         return rank, in_order

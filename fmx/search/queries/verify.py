@@ -22,7 +22,7 @@ from ...index.tables import PrefixTable, SeedTable, pair_index, prefetch_pair
 from ...input.dna import symbols
 
 # LO and HI bound the row that is sought. STAGE: what was prefetched. MIDDLE: the current row, or a short
-# pattern's pair. FIRST: first row of the result, -1 while unknown. LAST, TOP bound its end. POSITION of the row.
+# pattern's pair. POSITION: that of the row. FIRST: first row of the result, or -1. LAST, TOP bound its end.
 STAGE, MIDDLE, FIRST, LAST, TOP, POSITION = range(FREE, FREE + 6)
 _ENTRY, _SEED, _ROW, _TEXT, _ROWS, _TEXTS = range(6)
 _ROWS_AT_ONCE = 8  # rows that are compared together
