@@ -55,7 +55,7 @@ class HuffmanCode(NamedTuple):
 class Codes(NamedTuple):
     """The codes of a block; ``lengths`` is that of the lengths of the others' codes.
 
-    ``order`` int64[19]: the order of its own lengths; ``both`` uint8[n]: those of literals and distances.
+    ``order`` int64[19]: the order of its lengths; ``both`` uint8[n]: those of literals and distances.
     """
 
     literals: HuffmanCode
