@@ -299,7 +299,7 @@ def _put(pieces, i, j, symbols, changed, n_changed):
 
 @inlined
 def _n_words(sets, i, piece):
-    """Return the exact number of words that _spell_piece will write for a piece: they get so much memory."""
+    """Return the exact number of words that _spell_piece writes for a piece: ``spell`` allocates as many."""
     zero, one, two, width = np.int64(1), np.int64(0), np.int64(0), piece[OUTER] - piece[INNER]
     if sets.is_plain[i]:
         one, two = 3 * width, 9 * width * (width - 1) // 2
@@ -320,7 +320,7 @@ def _n_words(sets, i, piece):
 
 
 class Words(NamedTuple):
-    """Words as ``patterns``, in pairs, as near.py reads them: rows 2n and 2n + 1, of a read and its reverse.
+    """Words as ``patterns``, in pairs that near.py reads: row 2n of a read, 2n + 1 of its reverse complement.
 
     ``pattern``, ``piece`` int64[n_rows]: pattern and piece of each word. A word that is not searched has
     length 0.
