@@ -62,13 +62,14 @@ def collect(source: Generator[Any, None, None], options: "MapOptions", progress:
 
     add_up(run_ordered(source, [work] * n_threads, None, ahead=_WAITING * n_threads), kept, progress, say)
     progress.say(f"{n_of(kept.total, 'read')}, {kept.n:,} of them distinct")
-    rows, data = kept.table
-    names = rows[:, START] + ((rows[:, LENGTH] + 7) & ~7)
-    if kept.total == kept.n > 1 and end_in_numbers(data, names, rows[:, NAME]):
-        progress.say(
-            "hint: all names end in a number and all sequences differ: if these are numbers of copies, write "
-            "names as NAME_xN or NAME;size=N"
-        )
+    if kept.total == kept.n > 1:
+        rows, data = kept.table
+        names = rows[:, START] + ((rows[:, LENGTH] + 7) & ~7)
+        if end_in_numbers(data, names, rows[:, NAME]):
+            progress.say(
+                "hint: all names end in a number and all sequences differ: if these are numbers of copies, "
+                "write names as NAME_xN or NAME;size=N"
+            )
     return kept
 
 

@@ -240,7 +240,7 @@ class ReadSteps:
         n_items: tuple[int, ...] = (n, *([self.n_parts * n] * 2))  # as ``with_room`` takes them
         n_records = maker.room_of(n_bytes, is_fastq, n)
         is_one = rules.limit <= 1 and rules.seed < 0 and not rules.lists_all  # hit, and key, at most per read
-        if not is_one or n_records > most_bytes:  # wait for the sums, which tell how much room is needed
+        if not is_one or n_records > most_bytes:  # wait for the sums: the size of the buffers
             report.read()
             n_items, n_records = tuple(report[slot] for slot in (HITS, ALONE, KEYS)), report[RECORDS]
             is_too_much = max(n_items) > most or n_records > most_bytes
