@@ -12,7 +12,7 @@ from ..input.tables import Pair, read_pairs
 from ..machines.pipeline import run_ordered
 from ..output import lines
 from ..search.mappers import choose_mapper
-from ..search.mapping import MapOptions
+from ..search.mapping import Hooks, MapOptions
 from ..search.products import ProductOutput, ProductSummary, pairs_of_hits, products_of
 from ..system import PLACE
 from . import Context, IndexChoice, Job
@@ -38,7 +38,8 @@ class ProductsJob(Job):
         fm_index = self.index.open(context, with_text=True, of_any_length=True)
         object_cache.on_first_compile(context.progress)
         options, output = self.mapping.on(context.resources.threads), self.output
-        mapper = choose_mapper(fm_index, options, context.resources.place, context.progress)
+        hooks = Hooks(say=context.progress.say)
+        mapper = choose_mapper(fm_index, options, context.resources.place, hooks)
         reference = fm_index.reference
         letters = partial(letters_between, fm_index)
 

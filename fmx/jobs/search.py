@@ -22,7 +22,7 @@ from ..output.run import Run
 from ..output.search_output import SearchOutput
 from ..report import command_line
 from ..search.find import shortest_read
-from ..search.mappers import choose_mapper, compile_all, map_spans
+from ..search.mappers import choose_mapper, compile_all, make_mapper, map_spans
 from ..search.mapping import Hooks, MapOptions
 from ..search.summary import Wording, search_facts
 from ..system import PLACE
@@ -136,7 +136,10 @@ class SearchJob(Job):
         is_much = device.engine == "auto" and options.first is None and is_large(files, context.run.n_shards)
         clock = measurement.clock if measurement else None
         hooks = Hooks(tally, screen, clock, progress.say, demultiplexer)
-        mapper = choose_mapper(fm_index, options, device, progress, writer, hooks, is_much)
+        make: Callable = make_mapper
+        if options.stretch:
+            from ..search.stretches import make_stretch_mapper as make
+        mapper = choose_mapper(fm_index, options, device, hooks, writer, is_much, make)
         compile_all(mapper, writer, any_length=shortest_read(fm_index) == 0)
         for why in writer.refusals:
             progress.say(f"BAM is compressed on the CPU: {why}")

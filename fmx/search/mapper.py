@@ -17,26 +17,22 @@ if TYPE_CHECKING:
     from ..machines.gpu import GpuSession
     from .find import ReadFinder
     from .hits import Hits, ReadRun
-    from .stretches import StretchFinder
 
 
 class Mapper:
     """Maps spans of reads, or PairSpans if options are for pairs; several threads may call ``map`` at once.
 
-    ``finder``: a ReadFinder, NearFinder or StretchFinder. A ``writer`` is a BatchWriter (output/hits.py).
-    gpu_mapper.py overrides ``map``, and for what does not fit on the GPU calls ``map_records``.
+    ``finder``: a ReadFinder, or derived from it. ``pairs``: chooses pairs; by default a PairChooser, if
+    options are for pairs. A ``writer`` is a BatchWriter (output/hits.py). gpu_mapper.py overrides ``map``,
+    and for what does not fit on the GPU calls ``map_records``.
     """
 
     session: "GpuSession | None" = None
 
-    def __init__(self, finder: "ReadFinder", reference: "Reference | None" = None) -> None:
+    def __init__(self, finder: "ReadFinder", reference: "Reference | None" = None, pairs: Any = None) -> None:
         self.finder, self.options, self.hooks, self.timed = finder, finder.options, finder.hooks, finder.timed
-        self.pairs: Any = None
-        if self.options.pairing and self.options.stretch:
-            from .stretches import StretchPairs
-
-            self.pairs = StretchPairs(cast("StretchFinder", finder))
-        elif self.options.pairing:
+        self.pairs = pairs
+        if self.options.pairing and not pairs:
             from .pairs import PairChooser
 
             assert reference is not None

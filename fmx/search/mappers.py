@@ -29,10 +29,6 @@ WARM_UP_READ = b"ACGT" * 8  # it occurs rarely, also with mismatches
 
 def make_mapper(index: "FMIndex | JoinedIndex", options: MapOptions, hooks: Hooks = NO_HOOKS) -> Mapper:
     """Return a mapper of an FMIndex or a JoinedIndex on the CPU. Raises UnsupportedError."""
-    if options.stretch:
-        from .stretches import make_stretch_finder
-
-        return Mapper(make_stretch_finder(index, options, hooks), index.reference)
     parts, least = [part_on_cpu(index, number) for number in range(len(index.parts))], shortest_read(index)
     if not options.near:
         return Mapper(ReadFinder(parts, options, hooks, least), index.reference)
@@ -55,16 +51,17 @@ def make_mapper(index: "FMIndex | JoinedIndex", options: MapOptions, hooks: Hook
 
 
 def choose_mapper(
-    index: "FMIndex | JoinedIndex", options: MapOptions, device: "Device", progress: "Progress",
-    writer: Any = None, hooks: Hooks = NO_HOOKS, is_large: bool = False,
+    index: "FMIndex | JoinedIndex", options: MapOptions, device: "Device", hooks: Hooks,
+    writer: Any = None, is_large: bool = False, make: Callable[..., Mapper] = make_mapper,
 ) -> Mapper:  # fmt: skip
     """Return the mapper of an index on a Device.
 
-    ``writer``: the writer of the records. ``is_large``: whether engine auto uses a GPU, if one can do all of
-    the work. Raises DeviceError, UnsupportedError.
+    ``hooks``: their ``say`` prints where reads are searched. ``writer``: the writer of the records.
+    ``is_large``: whether engine auto uses a GPU, if one can do all of the work. ``make``: makes the mapper on
+    the CPU. Raises DeviceError, UnsupportedError.
     """
-
-    on_cpu = partial(make_mapper, index, options, hooks)
+    on_cpu, say = partial(make, index, options, hooks), hooks.say
+    assert say is not None
 
     def on_gpu(sessions: "Sequence[GpuSession]") -> Mapper:
         from .gpu.gpu_mapper import GpuMapper, ReadSteps
@@ -82,11 +79,11 @@ def choose_mapper(
     elif device.engine == "auto" and not is_large:
         why_not = "it is faster for inputs of this kind or size"
     if why_not:
-        progress.say(f"searching on the CPU: {why_not}")
+        say(f"searching on the CPU: {why_not}")
         return on_cpu()
-    mapper = choose_place(device, on_gpu, on_cpu, lambda where: progress.say(f"searching on {where}"))
+    mapper = choose_place(device, on_gpu, on_cpu, lambda where: say(f"searching on {where}"))
     if mapper.session and any(part.shorter for part in index.parts):
-        progress.say(f"reads shorter than {shortest_in_sparse(index.parts)} bases are searched on the CPU")
+        say(f"reads shorter than {shortest_in_sparse(index.parts)} bases are searched on the CPU")
     return mapper
 
 

@@ -140,7 +140,7 @@ class Hooks(NamedTuple):
     tally: "Tally | None" = None
     screen: "Screen | None" = None
     clock: "Clock | None" = None
-    say: "Callable[[str], object] | None" = None
+    say: "Callable[[str], None] | None" = None
     demultiplexer: "Demultiplexer | None" = None
 
 

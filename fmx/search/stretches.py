@@ -51,6 +51,7 @@ from ..input.reads import ReadBatch, pack
 from .counts import MATES
 from .find import ReadFinder, TextPart
 from .hits import Candidates, ReadRun
+from .mapper import Mapper
 
 if TYPE_CHECKING:
     from ..index.fm_index import FMIndex, JoinedIndex
@@ -138,6 +139,12 @@ class StretchPairs:
     def hits_of(self, mates: "Mates", run: ReadRun) -> tuple:
         """Return no hits: no records are written."""
         return ()
+
+
+def make_stretch_mapper(index: "FMIndex | JoinedIndex", options: "MapOptions", hooks: "Hooks") -> Mapper:
+    """Return a mapper of an FMIndex or a JoinedIndex by stretches. Raises UnsupportedError."""
+    finder = make_stretch_finder(index, options, hooks)
+    return Mapper(finder, pairs=StretchPairs(finder) if options.pairing else None)
 
 
 def make_stretch_finder(

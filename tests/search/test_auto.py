@@ -12,10 +12,9 @@ from texts import numbered, random_letters
 from fmx.errors import DeviceError
 from fmx.index import fm_index
 from fmx.machines import places
-from fmx.machines.progress import Progress
 from fmx.output.search_output import SearchOutput
 from fmx.search import mappers
-from fmx.search.mapping import MapOptions
+from fmx.search.mapping import Hooks, MapOptions
 
 UNIT = random_letters(300, "where")
 CONTIGS = numbered([UNIT, UNIT[:80] + "T" + UNIT[81:200]])
@@ -65,13 +64,11 @@ def chosen(index, monkeypatch, is_large, error=None):
         tell(f"the CPU: {error}" if error else "GPU 0")
         return on_cpu() if error else Gpu()
 
-    said, progress = [], Progress(quiet=True)
-    progress.say = said.append
+    said = []
     monkeypatch.setattr(mappers, "choose_place", choose)
     writer, _ = workflow.make_writer(index.reference, SearchOutput())
-    made = mappers.choose_mapper(
-        index, MapOptions(), workflow.Device("auto"), progress, writer, is_large=is_large
-    )
+    device, hooks = workflow.Device("auto"), Hooks(say=said.append)
+    made = mappers.choose_mapper(index, MapOptions(), device, hooks, writer, is_large)
     return "GPU" if isinstance(made, Gpu) else type(made).__name__, said
 
 
