@@ -100,9 +100,9 @@ UNCOMPILED := output/test_put.py output/test_writer_protocol.py \
 	index/test_groups.py::test_groups_of_a_table_may_come_later \
 	mem/test_mem_sparse.py::test_the_command \
 	search/test_screen.py::test_a_pair_occurs_wherever_one_of_its_mates_does[None-near0] \
-	search/test_near.py search/test_collapse.py search/test_stretches.py::test_a_pair_belongs_where_a_mate_does \
-	search/test_stretches.py::test_the_command_separates_reads_and_counts_them[0] \
-	sites/test_offtargets.py::test_every_source_gives_the_same
+	search/test_near.py search/test_collapse.py sites/test_offtargets.py::test_every_source_gives_the_same \
+	stretches/test_stretches.py::test_a_pair_belongs_where_a_mate_does \
+	stretches/test_stretches.py::test_the_command_separates_reads_and_counts_them[0]
 coverage: $(DEV)
 	bash tests/install_peers.sh
 	rm -rf .pytest_cache/coverage && mkdir -p .pytest_cache/coverage

@@ -138,7 +138,7 @@ class SearchJob(Job):
         hooks = Hooks(tally, screen, clock, progress.say, demultiplexer)
         make: Callable = make_mapper
         if options.stretch:
-            from ..search.stretches import make_stretch_mapper as make
+            from ..stretches.finder import make_stretch_mapper as make
         mapper = choose_mapper(fm_index, options, device, hooks, writer, is_much, make)
         compile_all(mapper, writer, any_length=shortest_read(fm_index) == 0)
         for why in writer.refusals:

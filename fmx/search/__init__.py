@@ -5,7 +5,6 @@
                find.py        exact occurrences, as rows of a suffix array: queries/backward.py, verify.py
                sparse.py      exact occurrences by a sparse suffix array: queries/sparse.py
                near.py        near matches: words (queries/near_words.py), then comparison with the text
-               stretches.py   reads of which so many consecutive bases occur
     choose   candidates -> which are reported, by -k, -a, -m, --strata and --seed
                hits.py        Hits of reads
                pairs.py       PairHits: proper pairs, or else hits of each mate

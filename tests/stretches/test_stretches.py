@@ -12,7 +12,7 @@ from fmx.errors import UnsupportedError
 from fmx.index import fm_index
 from fmx.index.reference import find_block
 from fmx.search.mapping import Hooks, MapOptions
-from fmx.search.stretches import make_stretch_finder
+from fmx.stretches.finder import make_stretch_finder
 
 LAYOUTS = {"verify": "bvsfm-k2-d96", "sparse": "sparse-k7-w6"}
 

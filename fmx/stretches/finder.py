@@ -48,16 +48,16 @@ from ..index.sparse import (
 )
 from ..input.dna import CODE, OTHER, WORD, symbols
 from ..input.reads import ReadBatch, pack
-from .counts import MATES
-from .find import ReadFinder, TextPart
-from .hits import Candidates, ReadRun
-from .mapper import Mapper
+from ..search.counts import MATES
+from ..search.find import ReadFinder, TextPart
+from ..search.hits import Candidates, ReadRun
+from ..search.mapper import Mapper
 
 if TYPE_CHECKING:
     from ..index.fm_index import FMIndex, JoinedIndex
     from ..input.mates import Mates
     from ..input.reads import Patterns
-    from .mapping import Hooks, MapOptions
+    from ..search.mapping import Hooks, MapOptions
 
 _RARE_SEED = 32  # most rows of a seed that are compared one by one
 _GROUP, _N_JOBS = 256, 2 * SPAN  # patterns, and seeds, that are looked up together
