@@ -4,6 +4,7 @@ from typing import Literal, get_args
 
 THREADS = 1, 1024
 COUNT = 1, 2**62  # of hits, reads, occurrences; fits in compiled code
+ALL = 2**60  # a number of hits that is no limit; twice as many fit into an int64, too
 SEED = 0, 2**62
 LENGTH = 1, 2**31  # of a match, or a product
 INSERT = 0, 2**31 - 1

@@ -175,7 +175,7 @@ class Index:
             array([2, 6])
         """
         near = arguments.near(mismatches, iupac, best_first=False)
-        options = MapOptions(hits.SelectionPolicy(hits.ALL), arguments.strand_set(strands), near=near)
+        options = MapOptions(hits.SelectionPolicy(limits.ALL), arguments.strand_set(strands), near=near)
         return results.joined(*self._map(options, SequenceSource("patterns", patterns)))
 
     def count(
@@ -285,8 +285,8 @@ def _options(
     strands: Strands = "both", pairing: Pairing | None = None,
 ) -> MapOptions:  # fmt: skip
     policy = hits.SelectionPolicy(
-        arguments.whole("k", k, limits.COUNT, hits.ALL),
-        arguments.whole("at_most", at_most, limits.COUNT, hits.ALL),
+        arguments.whole("k", k, limits.COUNT, limits.ALL),
+        arguments.whole("at_most", at_most, limits.COUNT, limits.ALL),
         arguments.whole("seed", seed, limits.SEED, -1),
     )
     if arguments.yes_or_no("strata", strata) and not mismatches:

@@ -8,8 +8,8 @@ import numpy as np
 
 from ..compiler.functions import compiled
 from ..input.reads import ReadBatch
+from ..limits import ALL
 from .records import (
-    ALL,
     COMMENTS,
     FIRST,
     SECOND,

@@ -12,10 +12,10 @@ import numpy as np
 from ..codecs.bgzf import deflate
 from ..codecs.deflate_gpu import GpuDeflater, refusal
 from ..compiler.warp import WARP, kernel, thread_in_block, thread_index
+from ..limits import ALL
 from ..machines import gpu
 from ..machines.gpu_jobs import add_up
 from .records import (
-    ALL,
     FIRST,
     SECOND,
     Pairs,

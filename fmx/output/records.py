@@ -230,8 +230,6 @@ def widest(form: Any, changes: int = 0, in_pairs: bool = False) -> int:
 # The records of a pair are together: for each proper pair mate 1, then mate 2; else those of mate 1, then
 # those of mate 2.  Each has the place of the other mate.
 
-ALL = 2**60  # as ``last``: all records
-
 
 class SingleReads(NamedTuple):
     """Hits ``first`` to ``last`` of the reads from ``start`` on in a batch."""

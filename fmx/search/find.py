@@ -21,18 +21,9 @@ from ..index.contracts import HI, LO, N_STATE, PATTERN, advance, begin
 from ..index.disk import part_span
 from ..input import reads
 from ..input.reads import ReadBatch
+from ..limits import ALL
 from ..machines.jobs import runs
-from .hits import (
-    ALL,
-    Hits,
-    Intervals,
-    Locator,
-    ReadRun,
-    are_direct,
-    choose_each,
-    lay_out,
-    located,
-)
+from .hits import Hits, Intervals, Locator, ReadRun, are_direct, choose_each, lay_out, located
 from .mapping import NO_HOOKS, Hooks, MapOptions
 
 if TYPE_CHECKING:

@@ -22,11 +22,11 @@ from ..compiler.sorting import N_DIGITS, ByDigits, sort, sort_keys
 from ..index.contracts import position_of, prefetch_position
 from ..index.reference import is_reverse, position_of_text_key, text_key
 from ..input.sets import EXACT
+from ..limits import ALL
 
 if TYPE_CHECKING:
     from ..input.reads import ReadBatch
 
-ALL = 2**62  # a limit that has no effect
 KEY_BITS = 56  # bits of a text_key, below the mismatches of a key
 _AHEAD = 16  # number of reads, or intervals, ahead whose occurrences are prefetched
 

@@ -23,9 +23,10 @@ from ..index.reference import Blocks, find_block, text_key
 from ..input import sets
 from ..input.reads import subset
 from ..input.sets import NONE, change_at, changes_at, n_changes
+from ..limits import ALL
 from ..machines.jobs import runs
 from .find import ReadFinder, TextPart
-from .hits import ALL, KEY_BITS, Candidates, Hits, Intervals, Locator, ReadRun, located, rank
+from .hits import KEY_BITS, Candidates, Hits, Intervals, Locator, ReadRun, located, rank
 from .mapping import NO_HOOKS, Hooks, MapOptions
 from .queries import near_words
 

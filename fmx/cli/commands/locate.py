@@ -83,7 +83,7 @@ def _products_job(args: SimpleNamespace) -> "ProductsJob":
     )
     kind = _format(args)
     from ...jobs.products import ProductsJob
-    from ...search.hits import ALL, SelectionPolicy
+    from ...search.hits import SelectionPolicy
     from ...search.mapping import MapOptions, Near
     from ...search.products import ProductOutput
 
@@ -91,7 +91,7 @@ def _products_job(args: SimpleNamespace) -> "ProductsJob":
     return ProductsJob(
         options.index_of(args),
         args.pairs,
-        MapOptions(SelectionPolicy(ALL), near=near),
+        MapOptions(SelectionPolicy(limits.ALL), near=near),
         ProductOutput(args.output, kind, most=args.max_size or ProductOutput.most, absent=args.absent),
     )
 
@@ -115,7 +115,7 @@ def _search_job(args: SimpleNamespace) -> "SearchJob":
         raise click.UsageError("SAM cannot represent IUPAC patterns: write TSV, BED or Parquet with --iupac")
     from ...jobs.search import ReadInput, SearchJob
     from ...output.search_output import SearchOutput
-    from ...search.hits import ALL, SelectionPolicy
+    from ...search.hits import SelectionPolicy
     from ...search.mapping import MapOptions, Near
 
     is_near = args.mismatches > 0 or args.iupac
@@ -127,7 +127,7 @@ def _search_job(args: SimpleNamespace) -> "SearchJob":
     return SearchJob(
         options.index_of(args),
         ReadInput(args.patterns, literal=args.literal),
-        MapOptions(SelectionPolicy(ALL), strands, near=near, noun="pattern"),
+        MapOptions(SelectionPolicy(limits.ALL), strands, near=near, noun="pattern"),
         output,
     )
 

@@ -192,7 +192,7 @@ def _job_of(args: SimpleNamespace, first: tuple, second: tuple) -> "SearchJob":
     from ...output.files import TARGET, ReadsOutput
     from ...output.records import COMMENTS, EVERY, REPORTED, TAGS
     from ...output.search_output import SearchOutput
-    from ...search.hits import ALL, SelectionPolicy
+    from ...search.hits import SelectionPolicy
     from ...search.mapping import MapOptions, Near
 
     groups = _read_groups(args.rg, () if args.collapse else (*first, *second))
@@ -216,8 +216,8 @@ def _job_of(args: SimpleNamespace, first: tuple, second: tuple) -> "SearchJob":
         if name not in TAGS:
             raise click.BadParameter(f"{name!r} is not one of {', '.join(TAGS)}", param_hint="--tags")
         tags |= TAGS[name]
-    limit, seed = ALL if args.report_all else args.limit, -1 if args.seed is None else args.seed
-    policy = SelectionPolicy(0 if kind == "nothing" else limit, args.at_most or ALL, seed)
+    limit, seed = limits.ALL if args.report_all else args.limit, -1 if args.seed is None else args.seed
+    policy = SelectionPolicy(0 if kind == "nothing" else limit, args.at_most or limits.ALL, seed)
     counts_all = bool(args.report_all or args.at_most or args.counts or screen or args.reports or pairing)
     counts_all |= args.nh == "total" or kind not in ("sam", "bam", "cram")
     near = Near(args.mismatches, strata=args.strata, counts_all=counts_all) if args.mismatches else None
@@ -228,7 +228,7 @@ def _job_of(args: SimpleNamespace, first: tuple, second: tuple) -> "SearchJob":
         near=near,
         stretch=args.stretch or 0,
         pairing=pairing,
-        cpu_only="-a" if policy.limit == ALL else "",
+        cpu_only="-a" if policy.limit == limits.ALL else "",
         skip=args.skip or 0,
         first=args.first,
         collapse=trim if args.collapse else None,

@@ -34,13 +34,13 @@ from ...input import reads
 from ...input.reads import N_CLASSES, class_of
 from ...input.reads_gpu import FREE as FIRST
 from ...input.reads_gpu import PROBLEM, GpuSpanBuffer, Reading, parse
-from ...limits import GPU_ENGINES
+from ...limits import ALL, GPU_ENGINES
 from ...machines import gpu
 from ...machines.gpu import memory_beside
 from ...machines.gpu_jobs import KernelReport, add_up
 from ..counts import COLUMNS, share_of
 from ..find import ReadFinder, make_query, part_on_cpu, shortest_read
-from ..hits import ALL, Hits, all_keys, choose_of_read, eligible_of, n_occurrences
+from ..hits import Hits, all_keys, choose_of_read, eligible_of, n_occurrences
 from ..mapper import Mapper
 from ..mapping import NO_HOOKS, Hooks, MapOptions
 from ..summary import Summary
