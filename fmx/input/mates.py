@@ -122,15 +122,9 @@ class PairSpan:
         waiting, runs = ([*before[0]], [*before[1]]), []
         for side, chunk in zip(waiting, chunks, strict=False):
             side += [chunk] if chunk and chunk.n_bound else []
-        if self._step == 1:
-            while all(waiting):
-                n = min(side[0].n_bound for side in waiting)
-                runs.append(tuple(_taken(side, n) for side in waiting))
-        elif side := waiting[0]:
-            if len(side) > 1:  # one record has waited
-                runs.append((_taken(side, 1), _taken(side, 1)))
-            if side and (n := side[0].n_bound & -2):
-                runs.append((_taken(side, n),))
+        sides = waiting[: len(chunks)]
+        while all(sides) and (n := min(side[0].n_bound for side in sides) & -self._step):
+            runs.append(tuple(_taken(side, n) for side in sides))
         n_records = sum(chunk.n_bound for run in runs for chunk in run)
         self._pairs = PairChunks(n_records // 2, runs, self._step == 2)
         return waiting

@@ -118,44 +118,39 @@ class SpanBuffer:  # reads_gpu.GpuSpanBuffer overrides its methods
         return self._buffer[begin:stop], None
 
 
-def n_records(newlines: int, is_fastq: bool) -> int:
-    """Return how many records begin after so many newlines that count, with the one before the first."""
-    return -(-newlines // 4) if is_fastq else newlines
-
-
 class Span:
-    """``size`` bytes of an input and the records that belong to them, as far as they are in ``records``.
+    """``size`` bytes of a RecordFile and the reads that begin there, as far as they are in ``reads``.
 
     ``reader`` reads these bytes, fewer at the end of the input, and then all after them; if ``size`` is None,
     its ``begin`` returns it.  ``before``, ``behind``: Futures of the newlines that count up to it, from the
-    previous span, and with its own, to the next; ``end``: where it ends in its file, if known; ``records``:
-    their numbers, from 0.
+    previous span, and with its own, to the next; ``end``: where it ends in its file, if known; ``reads``:
+    the numbers, from 0, of reads, or of pairs if a file has both mates in turn.
     """
 
     def __init__(
-        self, path: str, is_fastq: bool, size: int | None, reader: Any, before: Future,
-        records: range = ALL, end: int = 0,
-    ) -> None:  # fmt: skip
-        self.path, self.is_fastq, self._size, self._reader = path, is_fastq, size, reader
-        self._before, self.behind, self._records, self.end = before, Future[Any](), records, end
+        self, file: "RecordFile", size: int | None, reader: Any, before: Future, reads: range, end: int
+    ) -> None:
+        self._file, self._size, self._reader = file, size, reader
+        self._before, self.behind, self._reads, self.end = before, Future[Any](), reads, end
 
     def read(self, hold: Callable[[Any], SpanBuffer] = SpanBuffer) -> Chunk:
-        """Read its records into a Chunk, once the previous span is counted; ``hold(reader)``: a SpanBuffer.
+        """Read its reads into a Chunk, once the previous span is counted; ``hold(reader)``: a SpanBuffer.
 
-        Of what lies after the last of ``records``, no errors are reported.  Raises InputError.
+        Of what lies after the last of ``reads``, no errors are reported.  Raises InputError.
         """
+        is_fastq = self._file.is_fastq
         try:
             size = self._reader.begin() if self._size is None else self._size
             buffer = hold(self._reader)
-            n_newlines = buffer.load(size, BEYOND, self.is_fastq)
-            if self.is_fastq and buffer.is_end:
+            n_newlines = buffer.load(size, BEYOND, is_fastq)
+            if is_fastq and buffer.is_end:
                 n_newlines -= buffer.drop_blank(size)
         except BaseException as error:
             before = self._before.result() if isinstance(error, InputError) else None
-            is_past = before is not None and n_records(before, self.is_fastq) >= self._records.stop
+            is_past = before is not None and self._file.n_reads(before) >= self._reads.stop
             set_once(self.behind, before if is_past else None)
             if is_past:
-                return self._none(self._records.stop)
+                return self._file.chunk(np.empty(0, np.uint8), self._reads.stop, 0)
             raise
         n = min(buffer.n, size)
 
@@ -163,40 +158,40 @@ class Span:
             return before + (before == 0 < n) + n_newlines
 
         if (behind := pass_on(self._before, self.behind, newlines_behind)) is None:
-            raise InputError(self.path, "", NOT_READ)
+            raise InputError(self._file.path, "", NOT_READ)
         chunk = self._chunk(buffer, n, self._before.result(), behind)
         if isinstance(self._reader, StreamRest):
             self._reader.put_back(buffer.data()[n:])
         return chunk
 
-    def _none(self, n_before: int) -> Chunk:
-        return Chunk(self.path, np.empty(0, np.uint8), self.is_fastq, n_before + 1, 0)
-
     def _chunk(self, buffer: SpanBuffer, n: int, before: int, behind: int) -> Chunk:
-        """Return the records that begin after ``before`` newlines and not after ``behind``."""
-        n_before, n_behind = n_records(before, self.is_fastq), n_records(behind, self.is_fastq)
-        first, last = max(self._records.start, n_before), min(self._records.stop, n_behind)
+        """Return the reads that begin after ``before`` newlines and not after ``behind``."""
+        file, period = self._file, self._file.step * self._file.lines
+        n_before, n_behind = file.n_reads(before), file.n_reads(behind)
+        first, last = max(self._reads.start, n_before), min(self._reads.stop, n_behind)
         if first >= last:
-            return self._none(n_before)
-        period = 4 if self.is_fastq else 1
-        ahead = -before % period + (before > 0)  # newlines before the first record here
-        begin = buffer.after_newlines(ahead + period * (first - n_before), self.is_fastq)
+            return file.chunk(np.empty(0, np.uint8), n_before, 0)
+        ahead = -before % period + (before > 0)  # newlines before the first read here
+        begin, missing = buffer.after_newlines(ahead + period * (first - n_before), file.is_fastq), 0
         if last < n_behind:
-            stop = buffer.after_newlines(ahead + period * (last - n_before), self.is_fastq)
+            stop = buffer.after_newlines(ahead + period * (last - n_before), file.is_fastq)
         else:
-            stop = self._complete(buffer, n, -behind % period + 1)
+            stop, missing = self._complete(buffer, n, -behind % period + 1)
         data, on_gpu = buffer.cut(begin, stop)
-        return Chunk(self.path, data, self.is_fastq, first + 1, last - first, on_gpu)
+        return file.chunk(data, first, file.step * (last - first) - missing // file.lines, on_gpu)
 
-    def _complete(self, buffer: SpanBuffer, i: int, left: int) -> int:
-        """Read on to the ``left``-th newline from byte i on, or to the end; return the place after it."""
+    def _complete(self, buffer: SpanBuffer, i: int, left: int) -> tuple[int, int]:
+        """Read on to the ``left``-th newline from byte i on, or to the end.
+
+        Return (the place after it, how many of its newlines the last read lacks).
+        """
         beyond = BEYOND
         while True:
-            i, left = find_border(buffer.data(), i, left, self.is_fastq)
+            i, left = find_border(buffer.data(), i, left, self._file.is_fastq)
             if left == 0:
-                return i
+                return i, 0
             if buffer.is_end:
-                return buffer.end_line()
+                return buffer.end_line(), left - 1
             beyond *= 2
             buffer.read_on(beyond)
 
@@ -237,13 +232,16 @@ START = Cut(0)
 class RecordFile:
     """A new Source of FASTA or FASTQ, as spans.
 
-    ``check`` (path, first byte) returns whether it is FASTQ, or raises InputError.  ``file``: a RegularFile,
-    or None if it is read in order; ``is_wrapped``: it is FASTQ with sequences in several lines; ``behind``:
-    that of the last span that was planned.
+    ``check`` (path, first byte) returns whether it is FASTQ, or raises InputError; ``step``: records of a
+    read, 1, or of a pair, 2, if the mates of each are in turn; ``lines``: newlines of a record that count.
+    ``file``: a RegularFile, or None if it is read in order; ``is_wrapped``: it is FASTQ with sequences in
+    several lines; ``behind``: that of the last span that was planned.
     """
 
-    def __init__(self, source: Source, check: Callable[[str, int], bool] = begins_fastq) -> None:
-        self.source, self.path, self.behind = source, source.path, future_of(0)
+    def __init__(
+        self, source: Source, check: Callable[[str, int], bool] = begins_fastq, step: int = 1
+    ) -> None:
+        self.source, self.path, self.behind, self.step = source, source.path, future_of(0), step
         self.skip, self._head = 0, np.empty(0, np.uint8)  # white space at the start, and bytes after it
         data = np.empty(BEYOND, np.uint8)
         while self._head.size == 0 and (n := source.readinto(data)):
@@ -253,14 +251,23 @@ class RecordFile:
         if self.has_records:
             refuse_archive(self.path, self._head)
         self.is_fastq = self.has_records and check(self.path, self._head[0])
+        self.lines = 4 if self.is_fastq else 1
         self.is_wrapped = self.is_fastq and is_wrapped(self._head.tobytes())
         self.file: Any = None if self.is_wrapped else source.regular()
 
+    def n_reads(self, newlines: int) -> int:
+        """Return how many reads begin after so many newlines that count, with the one before the first."""
+        return -(-newlines // (self.step * self.lines))
+
+    def chunk(self, data: np.ndarray, first: int, n_records: int, on_gpu: Any = None) -> Chunk:
+        """Return the Chunk of records from read number ``first``, from 0, on."""
+        return Chunk(self.path, data, self.is_fastq, self.step * first + 1, n_records, on_gpu)
+
     def spans(
-        self, size: int, n_threads: int = 1, records: range = ALL, share: InputShare | None = None,
+        self, size: int, n_threads: int = 1, reads: range = ALL, share: InputShare | None = None,
         cut: Cut = START, stop: int | None = None,
     ) -> Generator[Span | Chunk, None, None]:  # fmt: skip
-        """Yield spans of about ``size`` bytes with the ``records`` of these numbers, in order.
+        """Yield spans of about ``size`` bytes with the ``reads`` of these numbers, in order.
 
         ``n_threads`` will read them; ``share`` notes how far spans were taken; ``cut`` and ``stop``: where
         they begin and end, if not with the file.
@@ -268,9 +275,9 @@ class RecordFile:
         self.behind, file = future_of(cut.before), object()
         for reader, n, end in self._readers(size, n_threads, cut.at, stop) if self.has_records else ():
             before = self.behind.result() if self.behind.done() else None
-            if before is not None and n_records(before, self.is_fastq) >= records.stop:
+            if before is not None and self.n_reads(before) >= reads.stop:
                 return
-            span = Span(self.path, self.is_fastq, n, reader, self.behind, records, end)
+            span = Span(self, n, reader, self.behind, reads, end)
             self.behind, is_stream = span.behind, isinstance(reader, StreamRest)
             chunk = span.read() if is_stream else None
             if is_stream and reader.is_at_end() and self.source.regular() is None:
@@ -359,10 +366,9 @@ def plan(
     in_pairs = isinstance(files, PairedFiles)
     for paths in together(files):
         with ExitStack() as stack:
-            opened = [RecordFile(stack.enter_context(Source(path)), check) for path in paths]
-            step = 2 if in_pairs and len(paths) == 1 else 1  # records of a read or pair
-            numbers = range(step * records.start, step * records.stop)
-            sides = [file.spans(size, n_threads, numbers, share) for file in opened]
+            step = 2 if in_pairs and len(paths) == 1 else 1
+            opened = [RecordFile(stack.enter_context(Source(path)), check, step) for path in paths]
+            sides = [file.spans(size, n_threads, records, share) for file in opened]
             if in_pairs:
                 from .mates import pair_spans  # not needed for single reads
 
@@ -370,7 +376,7 @@ def plan(
             else:
                 yield from sides[0]
             if records != ALL and (before := opened[0].behind.result()):
-                records = records_after(records, n_records(before, opened[0].is_fastq) // step)
+                records = records_after(records, opened[0].n_reads(before))
 
 
 def read_chunks(

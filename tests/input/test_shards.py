@@ -108,7 +108,7 @@ def many(n) -> bytes:
 def test_a_shard_reads_little_beyond_its_part(kind, tmp_path, monkeypatch):
     path, text = tmp_path / "reads.fq", many(4000)
     path.write_bytes(text if kind == "plain" else bgzf(text))
-    monkeypatch.setattr(shards.RecordCounts, "at", None)  # what precedes it is never read
+    monkeypatch.setattr(shards.CutFile, "newlines_before", None)  # what precedes it is never read
     monkeypatch.setattr(shards, "APART", 1000)
     monkeypatch.setattr(shards, "GUESS", (2000,))
     plans = [plan_of(i, 8, [path], 1000) for i in range(1, 9)]
