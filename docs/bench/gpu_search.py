@@ -14,9 +14,9 @@ from peers import COUNT
 from synthetic import DrawnPatterns, Randomize, Repeat, make_codes, some
 
 from fmx.compiler.warp import kernel, thread_index
+from fmx.dna import symbols
 from fmx.errors import UnsupportedError
 from fmx.index.contracts import address, occ, start, units
-from fmx.input.dna import symbols
 from fmx.limits import GPU_ENGINES
 from fmx.machines import gpu
 from fmx.machines.gpu import GpuSession

@@ -16,12 +16,12 @@ import numpy as np
 import runner
 
 from fmx.compiler.functions import inlined
+from fmx.dna import WORD, pack_text, symbols
 from fmx.errors import FmxError
 from fmx.index import layouts, tables
 from fmx.index.contracts import on_device
 from fmx.index.reference import Blocks, make_blocks
 from fmx.index.suffix_array import make_suffix_array
-from fmx.input.dna import WORD, pack_text, symbols
 from fmx.input.reads import Patterns
 from fmx.machines.jobs import Array, Backend, do, run_all, spans
 from fmx.search import find

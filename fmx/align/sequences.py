@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiler.functions import inlined
+from ..dna import CODE, LOOKED_AT, other_than_dna
 from ..errors import InputError, UnsupportedError
 from ..input.chunks import no_fasta
-from ..input.dna import CODE, LOOKED_AT, other_than_dna
 from ..input.reads import parse
 from ..input.spans import read_chunks
 from ..input.streams import input_name

@@ -51,7 +51,7 @@ def rotate(v, n):
 
 @primitive
 def codes(x):
-    """Return as int32 lanes the symbols of a packed word (input/dna.py), the first in lane 0."""
+    """Return as int32 lanes the symbols of a packed word (dna.py), the first in lane 0."""
     return np.array([int(x) >> (62 - 2 * lane) & 3 for lane in range(LANES)], np.int32)
 
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at
-from ..input.dna import CODE, WORD, reverse_complement, symbols
+from ..dna import CODE, WORD, reverse_complement, symbols
 from ..input.reads import FORWARD, REVERSE, ReadBatch, pack_read
 from ..input.sets import DEGENERATE
 from ..input.sets import PLAIN as BIT

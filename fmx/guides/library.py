@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from ..dna import IUPAC
 from ..errors import InputError, brief, n_of, shown
 from ..input.chunks import begins_fastq
-from ..input.dna import IUPAC
 from ..input.tables import find_columns, read_rows, read_text
 from .table import MOST_SPELLINGS, spellings
 

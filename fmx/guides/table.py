@@ -15,7 +15,7 @@ import numpy as np
 
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, popcount
-from ..input.dna import CODE, SETS, reverse_complement
+from ..dna import CODE, SETS, reverse_complement
 
 NONE, MANY = -1, -2  # instead of a guide: no guide, several
 MOST_SPELLINGS = 4096  # of a guide with codes such as N

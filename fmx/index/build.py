@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._version import __version__
+from ..dna import pack_text, unpack_text
 from ..errors import UnsupportedError
-from ..input.dna import pack_text, unpack_text
 from ..machines.jobs import Array, Backend, Cores, start
 from ..machines.places import CPU, Device, choose_place
 from ..machines.progress import Progress

@@ -31,8 +31,8 @@ import numpy as np
 import xxhash
 
 from ..compiler import object_cache
+from ..dna import SPARE_WORDS, WORD
 from ..errors import IndexFileError, UnsupportedError
-from ..input.dna import SPARE_WORDS, WORD
 from ..machines.jobs import Array, run_all
 from . import layouts, tables
 from .contracts import LARGE_LCP

@@ -18,10 +18,10 @@ import numpy as np
 from ..compiler.functions import compiled
 from ..compiler.primitives import at, find_byte
 from ..compiler.sorting import lower_bound
+from ..dna import CODE, LOOKED_AT, other_than_dna
 from ..errors import InputError, escaped, shown
 from ..input import InputShare
 from ..input.chunks import CHUNK_SIZE, CR, IS_BAM, NEWLINE, about_cr, no_fasta, refuse_archive, skip_blank
-from ..input.dna import CODE, LOOKED_AT, other_than_dna
 from ..input.spans import read_whole
 from ..input.streams import Source, stems_of
 from ..input.tables import read_named

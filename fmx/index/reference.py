@@ -25,8 +25,8 @@ import numpy as np
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, copy_bytes, leading_zeros, trailing_zeros
 from ..compiler.sorting import last_until
+from ..dna import WORD, symbols
 from ..errors import UnsupportedError, n_of, quoted
-from ..input.dna import WORD, symbols
 from .contracts import MAX_ROWS
 
 if TYPE_CHECKING:

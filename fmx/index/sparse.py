@@ -25,8 +25,8 @@ from ..compiler import simd
 from ..compiler.functions import inlined
 from ..compiler.primitives import at, low_bits
 from ..compiler.simd import LANES, fill, load, store
+from ..dna import SPARE_WORDS, WORD, reverse_complement, symbols
 from ..errors import UnsupportedError
-from ..input.dna import SPARE_WORDS, WORD, reverse_complement, symbols
 from .layouts import DEFAULT, ArraySpec
 from .reference import find_block
 

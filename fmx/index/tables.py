@@ -19,7 +19,7 @@ import numpy as np
 
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, load_big_endian, prefetch
-from ..input.dna import symbols
+from ..dna import symbols
 from ..limits import PREFIX_LENGTH
 from ..machines.jobs import Array, Backend, do, run_all, spans
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..compiler.functions import brief, compiled, inlined
 from ..compiler.primitives import address_of, at, call_c, find_byte
+from ..dna import LETTERS
 from ..errors import InputError, escaped
-from .dna import LETTERS
 from .streams import GIVEN, STANDARD, Source
 
 CHUNK_SIZE, _BLOCK = 1 << 23, 1 << 12  # bytes of a chunk (with more than FEW threads twice as many), a block

@@ -12,9 +12,9 @@ import numpy as np
 
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import leading_zeros
+from ..dna import CODE, LETTERS, WORD, pack_letters, reverse_complement, symbols
 from ..errors import InputError, escaped, n_of
 from .chunks import BLANK_LINE, about_cr
-from .dna import CODE, LETTERS, WORD, pack_letters, reverse_complement, symbols
 from .record import (
     AT_FIRST,
     BAD_NAME,

@@ -19,10 +19,10 @@ from ..codecs.inflate_gpu import SLACK
 from ..compiler.functions import inlined
 from ..compiler.primitives import load_little_endian, popcount, trailing_zeros
 from ..compiler.warp import atomic_add, grid_size, kernel, thread_index
+from ..dna import CODE, WORD
 from ..machines import gpu
 from ..machines.gpu_jobs import KernelReport, add_up
 from .chunks import find_border, find_end, is_border
-from .dna import CODE, WORD
 from .reads import LONGEST_NAME, LONGEST_READ, Patterns, ReadBatch, Trim, pack_strands, trim_read
 from .record import OK, take_fasta, take_fastq
 from .spans import SpanBuffer

@@ -7,8 +7,8 @@ import numpy as np
 
 from ..compiler.functions import inlined
 from ..compiler.primitives import find_byte, leading_zeros, load_big_endian
+from ..dna import OTHER
 from .chunks import CR, NEWLINE, skip_blank
-from .dna import OTHER
 
 OK, TRUNCATED, NO_AT, BLANK_BEFORE, NO_PLUS, LENGTHS = range(6)
 LETTER, QUALITY, BAD_NAME, AT_FIRST, INNER_CR = range(6, 11)

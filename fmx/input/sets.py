@@ -7,7 +7,7 @@ import numpy as np
 
 from ..compiler.functions import by_type_or_this, compiled, inlined
 from ..compiler.primitives import at, leading_zeros, popcount
-from .dna import CODE, SETS, WORD, symbols
+from ..dna import CODE, SETS, WORD, symbols
 from .reads import FORWARD, REVERSE, pack_read, pack_reverse
 
 if TYPE_CHECKING:

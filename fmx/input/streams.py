@@ -14,9 +14,9 @@ import numpy as np
 
 from ..codecs import GZIP, CompressedStream, kind_of
 from ..codecs.bgzf import LONGEST, last_block
+from ..dna import LETTERS
 from ..errors import InputError, named_input, shown
 from ..system import RegularFile, tell, widen
-from .dna import LETTERS
 
 if TYPE_CHECKING:
     from . import Reader, ReadPath

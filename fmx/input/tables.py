@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from ..dna import IUPAC
 from ..errors import InputError, n_of, shown
-from .dna import IUPAC
 from .spans import read_whole
 from .streams import Source
 

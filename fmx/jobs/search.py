@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from .._version import __version__
 from ..compiler import object_cache
+from ..dna import is_ambiguous
 from ..index.reference import Reference, groups_of
 from ..input import InputRange, InputShare, PairedFiles, ReadFiles, chosen_records, paths_of
 from ..input.chunks import literal_fasta
-from ..input.dna import is_ambiguous
 from ..machines.places import is_large
 from ..machines.progress import Measurement, TimedFile
 from ..output import PLAIN, module_of

@@ -23,7 +23,7 @@ import numpy as np
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at
 from ..compiler.sorting import differing, digit_of, lay_out_digits, next_place, sort_few
-from ..input.dna import CODE, WORD, symbols
+from ..dna import CODE, WORD, symbols
 from ..input.reads import FORWARD, REVERSE, Patterns, pack_read, pack_reverse
 from ..machines.jobs import run_all, runs
 

@@ -22,8 +22,8 @@ import numpy as np
 
 from ..compiler.functions import compiled
 from ..compiler.warp import kernel, thread_index
+from ..dna import WORD
 from ..errors import DeviceError
-from ..input.dna import WORD
 from ..machines import gpu
 from ..machines.gpu import Arrays, memory_beside
 from ..machines.jobs import Pool, run_all, spans

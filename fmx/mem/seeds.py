@@ -30,9 +30,9 @@ import numpy as np
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, leading_zeros, low_bits, prefetch, trailing_zeros
 from ..compiler.sorting import N_DIGITS
+from ..dna import symbols
 from ..index.reference import Blocks, Subquery, common_prefix, common_suffix, find_block, first_row
 from ..index.tables import SeedTable
-from ..input.dna import symbols
 from . import Matches, Strands, collected, put_in_order, take
 
 if TYPE_CHECKING:

@@ -22,6 +22,7 @@ from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, prefetch
 from ..compiler.simd import LANES
 from ..compiler.sorting import N_DIGITS
+from ..dna import reverse_complement, symbols
 from ..index.reference import Blocks
 from ..index.sparse import (
     LEFT,
@@ -37,7 +38,6 @@ from ..index.sparse import (
     strand_in,
     too_short,
 )  # fmt: skip
-from ..input.dna import reverse_complement, symbols
 from ..search.queries.sparse import row_order
 from . import Matches, Strands, collected, put_in_order, take
 from .seeds import extend, first_window, n_windows, step_of

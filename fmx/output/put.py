@@ -10,8 +10,8 @@ import numpy as np
 from ..compiler.functions import by_type_or_this, inlined
 from ..compiler.primitives import at as element
 from ..compiler.primitives import copy_bytes, low_bits, trailing_zeros
+from ..dna import COMPLEMENT, UPPER
 from ..index.reference import NameLines, Names
-from ..input.dna import COMPLEMENT, UPPER
 
 TAB, LINE, SPACE, PLUS, MINUS, STAR, DOT = b"\t\n +-*."
 DIGITS = 20  # bytes of the longest number: a uint64, or an int64 with its sign

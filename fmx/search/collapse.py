@@ -13,11 +13,11 @@ import numpy as np
 
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import copy_bytes, load_little_endian, prefetch
+from ..dna import UPPER
 from ..errors import InputError, n_of, size_in_words
 from ..index.plan import available_memory
 from ..input import reads
 from ..input.chunks import Chunk
-from ..input.dna import UPPER
 from ..input.reads import WHOLE, trimmed
 from ..input.weights import MOST, end_in_numbers, put_weight, weight_of
 from ..machines.pipeline import add_up, run_ordered

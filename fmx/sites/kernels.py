@@ -21,8 +21,8 @@ import numpy as np
 
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, leading_zeros, low_bits, popcount, prefetch
+from ..dna import SETS, WORD, reverse_complement, symbols
 from ..index.reference import Blocks, find_block, place_of, symbol
-from ..input.dna import SETS, WORD, reverse_complement, symbols
 from ..output import put
 
 HEAD = b"guide\tcontig\tstart\tend\tstrand\tsite\tmismatches\tpositions\n"

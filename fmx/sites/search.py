@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from ..dna import pack_text
 from ..errors import InputError, n_of, shown
 from ..index.disk import part_arrays, part_sizes, part_span, read_checked, read_meta
 from ..index.fasta import read_fasta
 from ..index.fm_index import load_reference
 from ..index.reference import Reference, part_of
-from ..input.dna import pack_text
 from ..machines.jobs import Cores
 from ..machines.pipeline import run_ordered
 from ..machines.progress import Measurement, Progress, RunCounts

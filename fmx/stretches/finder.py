@@ -22,6 +22,7 @@ import numpy as np
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, bits_from, prefetch, trailing_zeros
 from ..compiler.simd import LANES
+from ..dna import CODE, OTHER, WORD, symbols
 from ..errors import UnsupportedError
 from ..index.disk import part_span
 from ..index.reference import (
@@ -46,7 +47,6 @@ from ..index.sparse import (
     strand_in,
     too_short,
 )
-from ..input.dna import CODE, OTHER, WORD, symbols
 from ..input.reads import ReadBatch, pack
 from ..search.counts import MATES
 from ..search.find import ReadFinder, TextPart

@@ -5,7 +5,7 @@ import random
 import numpy as np
 
 from fmx.align.sequences import Sequences
-from fmx.input.dna import CODE
+from fmx.dna import CODE
 
 
 def mutate(random_, sequence, n_edits, letters="ACGT"):

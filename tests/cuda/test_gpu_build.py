@@ -9,12 +9,12 @@ import pytest
 from conftest import SIMULATED
 from synthetic import Repeat, make_codes
 
+from fmx.dna import pack_text
 from fmx.index import layouts
 from fmx.index.positions import sample
 from fmx.index.suffix_array import sort_by_radix, suffix_array
 from fmx.index.tables import first_rows
 from fmx.index.tables import seed_length as default_seed_length
-from fmx.input.dna import pack_text
 from fmx.machines.gpu_jobs import Gpu
 from fmx.machines.jobs import ONE_CORE, Cores
 from fmx.system import available_cores

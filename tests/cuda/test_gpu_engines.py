@@ -16,11 +16,11 @@ from packed import codes_of, pack
 from texts import random_letters
 
 from fmx.compiler import cuda_driver
+from fmx.dna import pack_text
 from fmx.errors import UnsupportedError
 from fmx.index import layouts
 from fmx.index.reference import make_blocks
 from fmx.index.tables import SeedTable, build_prefix_table, first_rows
-from fmx.input.dna import pack_text
 from fmx.input.reads import Patterns
 from fmx.limits import GPU_ENGINES
 from fmx.machines import gpu

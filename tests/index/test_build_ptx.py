@@ -6,9 +6,9 @@ import pytest
 import synthetic
 from ptx import check_lean, code_of
 
+from fmx import dna
 from fmx.index import bwt, layouts, positions, suffix_array, tables
 from fmx.index.layouts import cofi, entries
-from fmx.input import dna
 from fmx.input.reads import Patterns
 from fmx.machines import jobs
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from texts import TEXTS, numbered, random_letters
 
+from fmx.dna import pack_text
 from fmx.errors import UnsupportedError
 from fmx.index import disk
 from fmx.index.build import build_index
@@ -17,7 +18,6 @@ from fmx.index.plan import IndexOptions
 from fmx.index.sparse import DEPTH, REACH, SMALL_BUCKET, SparseName, bucket_bits
 from fmx.index.sparse_build import build_sparse
 from fmx.index.writer import MemoryIndex
-from fmx.input.dna import pack_text
 from fmx.machines.places import Device
 
 NAMES = [(3, 1), (3, 4), (5, 8), (21, 16), (31, 64)]

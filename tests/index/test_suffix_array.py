@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from packed import codes_of
 from texts import TEXTS
 
+from fmx import dna
 from fmx.errors import DeviceError
 from fmx.index import fasta, layouts, positions, suffix_array
 from fmx.index.suffix_array import LIMIT, PER_KEY, make_suffix_array, sort_by_radix
-from fmx.input import dna
 from fmx.machines.jobs import Cores
 
 MANY = 8  # threads by which any share of the rows may be tied

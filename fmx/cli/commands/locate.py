@@ -100,8 +100,8 @@ def _search_job(args: SimpleNamespace) -> "SearchJob":
     """Return the job that lists the occurrences of patterns.  Raises UsageError."""
     if args.max_size is not None:
         raise click.UsageError("--max-size is for PCR products: give --pairs with it")
+    from ...dna import LETTERS
     from ...input.chunks import bytes_of
-    from ...input.dna import LETTERS
 
     for pattern in args.literal:
         if not set(pattern.upper()) <= set("ACGTUN") and os.path.isfile(pattern):

@@ -54,6 +54,7 @@ from ...compiler.warp import (
     thread_in_block,
     thread_index,
 )
+from ...dna import symbol_before
 from ...errors import UnsupportedError
 from ...index.contracts import (
     OFFSET_BITS,
@@ -68,7 +69,6 @@ from ...index.contracts import (
     start,
     units,
 )
-from ...input.dna import symbol_before
 from ...limits import GPU_ENGINES
 from ...machines import gpu
 from ..hits import Intervals, SARows

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...compiler.functions import inlined
 from ...compiler.primitives import at
+from ...dna import symbols
 from ...errors import UnsupportedError
 from ...index.contracts import (
     FREE,
@@ -27,7 +28,6 @@ from ...index.contracts import (
     start,
 )
 from ...index.tables import MIN_PREFIX, PrefixTable, pair_index, prefetch_pair
-from ...input.dna import symbols
 
 ENTRY, SYMBOL = FREE, FREE + 1  # entry of the prefix table, _STEP or _LOOKUP; next k-symbol
 _STEP, _LOOKUP = -1, -2

@@ -27,7 +27,7 @@ import numpy as np
 
 from ...compiler.functions import compiled, inlined
 from ...compiler.primitives import at, popcount, trailing_zeros
-from ...input.dna import WORD, symbols
+from ...dna import WORD, symbols
 from ...input.reads import Patterns, pack_reverse
 from ...input.sets import first_word, set_at
 

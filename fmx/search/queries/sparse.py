@@ -14,6 +14,7 @@ import numpy as np
 
 from ...compiler.functions import inlined
 from ...compiler.primitives import at, bits_from
+from ...dna import symbols
 from ...index.reference import Blocks, block_end
 from ...index.sparse import (
     AT_ONCE,
@@ -29,7 +30,6 @@ from ...index.sparse import (
     row_key,
     strand_in,
 )
-from ...input.dna import symbols
 
 MOST_WINDOWS = 64  # per read
 FAR = 3 * LEFT  # cost of a row that needs the text, in rows that need no look at it

@@ -16,10 +16,10 @@ import numpy as np
 
 from ...compiler.functions import inlined, static_type
 from ...compiler.primitives import at, prefetch
+from ...dna import symbols
 from ...index.contracts import FREE, HI, LO, PATTERN, advance, begin, find, on_device
 from ...index.reference import Blocks, block_end
 from ...index.tables import PrefixTable, SeedTable, pair_index, prefetch_pair
-from ...input.dna import symbols
 
 # LO and HI bound the row that is sought. STAGE: what was prefetched. MIDDLE: the current row, or a short
 # pattern's pair. POSITION: that of the row. FIRST: first row of the result, or -1. LAST, TOP bound its end.

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..compiler.functions import compiled, inlined
-from ..compiler.primitives import at, load_two_bits, swap_bytes
-from ..machines.jobs import ONE_CORE, do, run_all, spans
+from .compiler.functions import compiled, inlined
+from .compiler.primitives import at, load_two_bits, swap_bytes
+from .machines.jobs import ONE_CORE, do, run_all, spans
 
 if TYPE_CHECKING:
-    from ..machines.jobs import Backend
+    from .machines.jobs import Backend
 
 OTHER = 4  # code of '.' and all other letters, such as N, which match nothing
 INVALID = 255  # a byte that cannot be in a sequence
