@@ -27,7 +27,7 @@ from ..compiler.functions import inlined
 from ..compiler.simd import LANES, choose, equal_bits, fill, load, maximum, minus, store, within
 from .sequences import extent
 
-PAD = LANES
+_PAD = LANES
 MATCH, MISMATCH, INSERT, DELETE = range(4)  # =, X, I (query only), D (target only)
 
 
@@ -58,9 +58,9 @@ def make_work(m: int, n: int, dtype: type, step: int = 8192, n_bits: int = 1 << 
     piece = step * (step // LANES + 3) * 2
     n_saved = 0
     if whole > n_bits:
-        n_saved = ((m + n) // step + 2) * (m + n + 4 * PAD)
+        n_saved = ((m + n) // step + 2) * (m + n + 4 * _PAD)
         whole = min(whole, max(n_bits, piece))
-    rows, columns = m + 2 * PAD, n + 2 * PAD
+    rows, columns = m + 2 * _PAD, n + 2 * _PAD
     return Work(
         np.empty(rows, np.uint8), np.empty(columns, np.uint8),
         np.empty(rows, dtype), np.empty(columns, dtype), np.empty(whole, np.uint32),
@@ -68,7 +68,7 @@ def make_work(m: int, n: int, dtype: type, step: int = 8192, n_bits: int = 1 << 
     )  # fmt: skip
 
 
-class Band(NamedTuple):
+class _Band(NamedTuple):
     """The band of a pair of lengths ``m`` and ``n``.
 
     Each diagonal has ``rows`` rows, whole blocks of 32, from where i - j is ``low``. The band never drops a
@@ -81,7 +81,7 @@ class Band(NamedTuple):
     rows: int
 
 
-class Stretch(NamedTuple):
+class _Stretch(NamedTuple):
     """Diagonals ``first`` + 1 to ``last``, and their rows ``floor`` to ``ceiling``.
 
     If bits are recorded, they have room for ``n_blocks`` blocks of 32 rows per diagonal.
@@ -98,16 +98,16 @@ class Stretch(NamedTuple):
 def _copy_codes(task, query, target, work):
     """Copy the codes to the scratch; codes that must never be equal differ on the two sides."""
     start, m = extent(task.queries, query)
-    work.query[:PAD] = 6
+    work.query[:_PAD] = 6
     for i in range(m):
-        work.query[PAD + i] = task.queries.codes[start + i]
-    work.query[PAD + m : 2 * PAD + m] = 6
+        work.query[_PAD + i] = task.queries.codes[start + i]
+    work.query[_PAD + m : 2 * _PAD + m] = 6
     start, n = extent(task.targets, target)
-    work.target[:PAD] = 7
+    work.target[:_PAD] = 7
     for j in range(n):
         code = task.targets.codes[start + j]
-        work.target[PAD + n - 1 - j] = code if code < 4 else np.uint8(5)
-    work.target[PAD + n : 2 * PAD + n] = 7
+        work.target[_PAD + n - 1 - j] = code if code < 4 else np.uint8(5)
+    work.target[_PAD + n : 2 * _PAD + n] = 7
     return m, n
 
 
@@ -120,7 +120,7 @@ def _first_block(d, low, floor):
 
 @inlined
 def _sweep(work, band, stretch, gains, record):
-    """Compute a Stretch, and its bits if ``record``; return its part of H, int64.
+    """Compute a _Stretch, and its bits if ``record``; return its part of H, int64.
 
     The part is the sum of differences along the staircase nearest to the straight line; over all diagonals it
     is H.
@@ -135,7 +135,7 @@ def _sweep(work, band, stretch, gains, record):
         start = base + (max(block, (top - base) >> 5) << 5)
         stop = min(min(bottom, stretch.ceiling), base + band.rows - 1)
         for i in range(start, stop + 1, LANES):
-            r, c = PAD + i - 1, PAD + n - d + i
+            r, c = _PAD + i - 1, _PAD + n - d + i
             left, above = load(down, r), load(across, c)
             gain = choose(load(work.query, r), load(work.target, c), match, mismatch)
             if i < top or i + LANES - 1 > bottom:
@@ -149,15 +149,15 @@ def _sweep(work, band, stretch, gains, record):
                 bits[at + 1] = equal_bits(best, above)
         below = d * m // (m + n)
         if below > row:
-            h += np.int64(down[PAD + below - 1])
+            h += np.int64(down[_PAD + below - 1])
         else:
-            h += np.int64(across[PAD + n - (d - below)])
+            h += np.int64(across[_PAD + n - (d - below)])
         row = below
     return h
 
 
 @inlined
-def push(runs, n_runs, operation, length):
+def _push(runs, n_runs, operation, length):
     """Add a run to a path of ``n_runs`` runs, int64 length * 4 + operation; return the new number."""
     if length > 0:
         if n_runs and (runs[n_runs - 1] & 3) == operation:
@@ -170,7 +170,7 @@ def push(runs, n_runs, operation, length):
 
 @inlined
 def _walk(work, band, stretch, diagonal, i, j, n_runs):
-    """Follow the bits of a Stretch from (i, j) to its first diagonal or an edge.
+    """Follow the bits of a _Stretch from (i, j) to its first diagonal or an edge.
 
     Return (i, j, n_runs) there.
     """
@@ -180,15 +180,15 @@ def _walk(work, band, stretch, diagonal, i, j, n_runs):
         offset = i - base
         at = ((d - stretch.first - 1) * stretch.n_blocks + (offset >> 5) - block) * 2
         bit = np.uint32(1) << np.uint32(offset & 31)
-        equal = work.query[PAD + i - 1] == work.target[PAD + band.n - j]
+        equal = work.query[_PAD + i - 1] == work.target[_PAD + band.n - j]
         if work.bits[at] & bit and (diagonal[0] if equal else diagonal[1]):
-            n_runs = push(work.runs, n_runs, MATCH if equal else MISMATCH, 1)
+            n_runs = _push(work.runs, n_runs, MATCH if equal else MISMATCH, 1)
             i, j = i - 1, j - 1
         elif work.bits[at + 1] & bit:
-            n_runs = push(work.runs, n_runs, INSERT, 1)
+            n_runs = _push(work.runs, n_runs, INSERT, 1)
             i -= 1
         else:
-            n_runs = push(work.runs, n_runs, DELETE, 1)
+            n_runs = _push(work.runs, n_runs, DELETE, 1)
             j -= 1
     return i, j, n_runs
 
@@ -202,7 +202,7 @@ def _copy(source, start, target, to, size):
 @inlined
 def _save(work, band, slot, restore):
     """Save both arrays of differences in a slot, or restore them."""
-    size_m, size_n = band.m + 2 * PAD, band.n + 2 * PAD
+    size_m, size_n = band.m + 2 * _PAD, band.n + 2 * _PAD
     at = slot * (size_m + size_n)
     if restore:
         _copy(work.saved, at, work.down, 0, size_m)
@@ -221,18 +221,18 @@ def align_pair(task, query, target, work, low, high, least):
     gains, diagonal = task.weights.gains, task.weights.diagonal
     m, n = _copy_codes(task, query, target, work)
     low, high = max(low, -n), min(high, m)
-    work.down[: m + 2 * PAD] = 0
-    work.across[: n + 2 * PAD] = 0
+    work.down[: m + 2 * _PAD] = 0
+    work.across[: n + 2 * _PAD] = 0
     n_runs, h, everything = 0, np.int64(0), m + n
     if m == 0 or n == 0:
         if h >= least:
-            n_runs = push(work.runs, n_runs, INSERT, m)
-            n_runs = push(work.runs, n_runs, DELETE, n)
+            n_runs = _push(work.runs, n_runs, INSERT, m)
+            n_runs = _push(work.runs, n_runs, DELETE, n)
         return h, n_runs
     n_blocks = ((high - low) // 2 + LANES) // LANES
-    i, j, band = m, n, Band(m, n, low, n_blocks * LANES)
+    i, j, band = m, n, _Band(m, n, low, n_blocks * LANES)
     if everything * n_blocks * 2 <= work.bits.size:
-        whole = Stretch(0, everything, -everything, m, n_blocks)
+        whole = _Stretch(0, everything, -everything, m, n_blocks)
         h = _sweep(work, band, whole, gains, True)
         if h < least:
             return h, n_runs
@@ -241,7 +241,7 @@ def align_pair(task, query, target, work, low, high, least):
         step = work.step[0]
         for first in range(0, everything, step):
             _save(work, band, first // step, False)
-            piece = Stretch(first, min(first + step, everything), -everything, m, n_blocks)
+            piece = _Stretch(first, min(first + step, everything), -everything, m, n_blocks)
             h += _sweep(work, band, piece, gains, False)
         if h < least:
             return h, n_runs
@@ -249,10 +249,10 @@ def align_pair(task, query, target, work, low, high, least):
         while i > 0 and j > 0:
             slot = (i + j - 1) // step
             first, last = slot * step, i + j
-            piece = Stretch(first, last, i - (last - first), i, n_blocks)
+            piece = _Stretch(first, last, i - (last - first), i, n_blocks)
             _save(work, band, slot, True)
             _sweep(work, band, piece, gains, True)
             i, j, n_runs = _walk(work, band, piece, diagonal, i, j, n_runs)
-    n_runs = push(work.runs, n_runs, INSERT, i)
-    n_runs = push(work.runs, n_runs, DELETE, j)
+    n_runs = _push(work.runs, n_runs, INSERT, i)
+    n_runs = _push(work.runs, n_runs, DELETE, j)
     return h, n_runs

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from .sequences import Sequences
 
 Q = 6
-N_GRAMS = 4**Q
+_N_GRAMS = 4**Q
 BLOCK = 64  # targets whose counts (4 kB each) stay in the cache while all queries are compared
 
 
 def count_grams(sequences: "Sequences") -> np.ndarray:
     """Return counts of q-grams, uint8[n * 4^Q]: one row of 4^Q for each of n sequences."""
-    counts = np.zeros(sequences.n * N_GRAMS, np.uint8)
+    counts = np.zeros(sequences.n * _N_GRAMS, np.uint8)
     _count(sequences, counts)
     return counts
 
@@ -39,18 +39,18 @@ def _count(sequences, counts):
         start, length = extent(sequences, s)
         for i in range(start, start + length):
             code = sequences.codes[i]
-            gram = ((gram << 2) | np.int64(code & 3)) & (N_GRAMS - 1)
+            gram = ((gram << 2) | np.int64(code & 3)) & (_N_GRAMS - 1)
             known = known + 1 if code < 4 else 0
-            if known >= Q and counts[s * N_GRAMS + gram] < 255:
-                counts[s * N_GRAMS + gram] += 1
+            if known >= Q and counts[s * _N_GRAMS + gram] < 255:
+                counts[s * _N_GRAMS + gram] += 1
 
 
 @inlined
 def distance(a, b, i, j):
     """Return the L1 distance, int64, of row i of ``a`` and row j of ``b``, both from ``count_grams``."""
     sums = zero_sums()
-    for k in range(0, N_GRAMS, LANES):
-        sums = add_difference(sums, load(a, i * N_GRAMS + k), load(b, j * N_GRAMS + k))
+    for k in range(0, _N_GRAMS, LANES):
+        sums = add_difference(sums, load(a, i * _N_GRAMS + k), load(b, j * _N_GRAMS + k))
     return np.int64(total(sums))
 
 

@@ -151,8 +151,8 @@ def run_lazy(
 # larger gain x shorter length, so 16 bits are exact up to 65,535 / gain bases (8,191 with the default
 # scores). Columns beyond a target's end may wrap, but they do not affect the columns to their left.
 
-LIMIT = 65535
-SLICE, BLOCK, REGISTERS = 48, 384, 168  # the fastest of those measured
+_LIMIT = 65535
+SLICE, _BLOCK, _REGISTERS = 48, 384, 168  # the fastest of those measured
 
 
 class Doubles(NamedTuple):
@@ -174,10 +174,10 @@ class Doubles(NamedTuple):
 def fits(queries: Sequences, targets: Sequences, gains: tuple[int, int]) -> bool:
     """Return whether 16 bits are exact for every pair of these sets."""
     longest = min(int(queries.lengths().max(initial=0)), int(targets.lengths().max(initial=0)))
-    return max(gains) <= 255 and max(gains) * longest <= LIMIT
+    return max(gains) <= 255 and max(gains) * longest <= _LIMIT
 
 
-def gain_words(codes: np.ndarray, gains: tuple[int, int]) -> np.ndarray:
+def _gain_words(codes: np.ndarray, gains: tuple[int, int]) -> np.ndarray:
     """Return a uint32 per base of a query: one byte per base of a target."""
     match, mismatch = gains
     rows = np.full((5, 4), mismatch, np.uint8)
@@ -186,7 +186,7 @@ def gain_words(codes: np.ndarray, gains: tuple[int, int]) -> np.ndarray:
 
 
 @cache
-def packed_kernel(k: int = SLICE, registers: int | None = REGISTERS) -> Any:
+def packed_kernel(k: int = SLICE, registers: int | None = _REGISTERS) -> Any:
     """Return the kernel for slices of k columns; ``registers`` per thread at most (None: no limit)."""
 
     def run(doubles, mismatch, column, out, n_work):
@@ -240,7 +240,7 @@ def packed_kernel(k: int = SLICE, registers: int | None = REGISTERS) -> Any:
     return kernel(run, registers)
 
 
-def pair_up(pair_query: np.ndarray, pair_target: np.ndarray) -> tuple[np.ndarray, ...]:
+def _pair_up(pair_query: np.ndarray, pair_target: np.ndarray) -> tuple[np.ndarray, ...]:
     """Assign two pairs of one query to each thread; pairs must be sorted by query.
 
     Return (query, first, second) int32[threads] and ``slot`` int64[pairs]: 2 * thread + half.
@@ -263,14 +263,14 @@ def pair_up(pair_query: np.ndarray, pair_target: np.ndarray) -> tuple[np.ndarray
 # GpuStreams alternate (machines/gpu.py): while one computes, the other copies pairs in and scores
 # out. A stream collects chunks until it can fill the GPU.
 
-N_STREAMS = 2
+_N_STREAMS = 2
 PAIRS = 1 << 19  # per stream, as long as there are chunks
 
 
 class Scorer:
     """The sequences of a job on a GPU, and H of lists of their pairs, one list per stream.
 
-    A block of BLOCK threads per multiprocessor; packed if 16 bits are enough.
+    A block of _BLOCK threads per multiprocessor; packed if 16 bits are enough.
     """
 
     def __init__(self, job: AlignmentJob, session: GpuSession) -> None:
@@ -279,15 +279,15 @@ class Scorer:
         gains, self.packed = job.scoring.gains, fits(queries, targets, job.scoring.gains)
         if not self.packed and max(gains) * min(queries.longest, targets.longest) > 2**31 - 1:
             raise UnsupportedError("scores of these sequences need more than 32 bits: use --engine cpu")
-        codes = gain_words(queries.codes, gains) if self.packed else queries.codes
+        codes = _gain_words(queries.codes, gains) if self.packed else queries.codes
         arrays = [
             np.append(codes, codes.dtype.type(0)), queries.starts,
             np.append(targets.codes, np.uint8(0)), targets.starts, np.array(gains, np.int32),
         ]  # fmt: skip
-        self.n_threads = 4 if SIMULATED else gpu.n_multiprocessors() * BLOCK
+        self.n_threads = 4 if SIMULATED else gpu.n_multiprocessors() * _BLOCK
         column = 4 * (queries.longest + 1) * (self.n_threads if self.packed else 1)
         resident = sum(array.nbytes for array in arrays)
-        memory_beside(session.memory, resident, N_STREAMS * (column + 16 * PAIRS), "the set of sequences")
+        memory_beside(session.memory, resident, _N_STREAMS * (column + 16 * PAIRS), "the set of sequences")
         self._sequences: list = [gpu.to_device(array) for array in arrays[:4]]
         self._gains = gpu.to_device(arrays[4])
 
@@ -296,7 +296,7 @@ class Scorer:
         order = self.job.order(pairs)
         query, target = pairs.query[order], pairs.target[order]
         if self.packed:
-            *lists, slots = pair_up(query, target)
+            *lists, slots = _pair_up(query, target)
         else:
             lists, slots = [query.astype(np.int32), target.astype(np.int32)], np.arange(order.size)
         n, slot = lists[0].size, np.empty(order.size, np.int64)
@@ -312,7 +312,7 @@ class Scorer:
         stream.begin("score")
         longest = self.job.queries.longest
         if self.packed:
-            block = 2 if SIMULATED else BLOCK
+            block = 2 if SIMULATED else _BLOCK
             blocks = max(1, min(-(-n // block), self.n_threads // block))
             column = stream.device_array("column", (longest + 1) * blocks * block, np.uint32)
             doubles, mismatch = Doubles(*self._sequences, *lists), np.uint32(self.job.scoring.gains[1])
@@ -338,7 +338,7 @@ def score_chunks(
     Finishes chunks that need only scores, and queues the paths of others for threads of the CPU.
     """
     scorer = Scorer(job, session)
-    idle = deque(GpuStream(session.clock) for _ in range(N_STREAMS))
+    idle = deque(GpuStream(session.clock) for _ in range(_N_STREAMS))
     running: deque = deque()
     while True:
         group: list = []

@@ -5,7 +5,7 @@ align/gpu.py uses Worker, plan and select; output/lines.py reads Records; jobs/p
 chunk (some queries x all targets, or with ``half`` the later ones)
   1 close      lengths and q-grams: which pairs can reach the identity           bounds.py
   2 plan       the score each must have, and how wide a band that leaves          bounds.py
-  3 score      H of the pairs whose band is wide; the others skip this            score_lanes or gpu.py
+  3 score      H of the pairs whose band is wide; the others skip this            _score_lanes or gpu.py
   4 align      band and path of those whose score suffices; identity decides      band.py
 """
 
@@ -32,9 +32,9 @@ from .bounds import (
 )
 from .sequences import Scoring, Sequences, Weights, extent
 
-N_CHUNKS = 64  # at least, if there are enough pairs, so that workers share evenly
-CLOSE_PAIRS, ALL_PAIRS = 1 << 20, 1 << 14  # most pairs of a chunk, with and without the filter
-CELLS = 1 << 36  # most matrix cells of a chunk (unless one query has more)
+_N_CHUNKS = 64  # at least, if there are enough pairs, so that workers share evenly
+_CLOSE_PAIRS, _ALL_PAIRS = 1 << 20, 1 << 14  # most pairs of a chunk, with and without the filter
+_CELLS = 1 << 36  # most matrix cells of a chunk (unless one query has more)
 
 
 class PairList(NamedTuple):
@@ -80,7 +80,7 @@ class Task(NamedTuple):
 
 
 @inlined
-def first_target(job, query):
+def _first_target(job, query):
     """Return the first target of a query, of an AlignmentJob or a Task."""
     return query + (0 if job.diagonal else 1) if job.half else 0
 
@@ -106,7 +106,7 @@ class AlignmentJob:
 
     def n_pairs(self, first: int, last: int) -> int:
         """Return the number of pairs of queries first to last - 1."""
-        n_queries, firsts = last - first, first_target(self, first) + first_target(self, last - 1)
+        n_queries, firsts = last - first, _first_target(self, first) + _first_target(self, last - 1)
         return n_queries * self.targets.n - firsts * n_queries // 2
 
     @property
@@ -145,13 +145,13 @@ def cut(job: AlignmentJob) -> list:
     """Return the chunks of a job, as (first query, last query + 1); they do not depend on the machine."""
     n_queries, n_letters = job.queries.n, int(job.targets.starts[-1])
     lengths = job.queries.lengths().tolist()
-    goal = -(-job.n_pairs(0, n_queries) // N_CHUNKS)
-    goal = max(64, min(goal, CLOSE_PAIRS if job.filtered else ALL_PAIRS))
+    goal = -(-job.n_pairs(0, n_queries) // _N_CHUNKS)
+    goal = max(64, min(goal, _CLOSE_PAIRS if job.filtered else _ALL_PAIRS))
     chunks, first, pairs, cells = [], 0, 0, 0
     for query in range(n_queries):
         pairs += job.n_pairs(query, query + 1)
         cells += lengths[query] * n_letters
-        if pairs >= goal or cells >= CELLS or query == n_queries - 1:
+        if pairs >= goal or cells >= _CELLS or query == n_queries - 1:
             chunks.append((first, query + 1))
             first, pairs, cells = query + 1, 0, 0
     return chunks
@@ -160,10 +160,10 @@ def cut(job: AlignmentJob) -> list:
 # The steps, and a CPU thread that does them.
 
 
-DIRECT_BLOCKS = 4  # a band of up to 128 rows is aligned without a score pass
-FOREVER = 1 << 62  # a score that no pair reaches
+_DIRECT_BLOCKS = 4  # a band of up to 128 rows is aligned without a score pass
+_FOREVER = 1 << 62  # a score that no pair reaches
 UNKNOWN = -1  # instead of H
-AT_A_TIME = 4096  # pairs whose records are allocated together
+_AT_A_TIME = 4096  # pairs whose records are allocated together
 
 
 @compiled
@@ -176,7 +176,7 @@ def _close_pairs(task, first, last, out):
     for block in range(0, n_targets, BLOCK):
         for query in range(first, last):
             m = extent(task.queries, query)[1]
-            for target in range(max(block, first_target(task, query)), min(block + BLOCK, n_targets)):
+            for target in range(max(block, _first_target(task, query)), min(block + BLOCK, n_targets)):
                 n = extent(task.targets, target)[1]
                 if filtered:
                     most = most_differing_grams(task.definition, task.identity, m, n, Q)
@@ -207,7 +207,7 @@ def _plan(task, pairs, least, blocks):
         reachable, least[k] = least_score(task.definition, task.identity, m, n, scores)
         blocks[k] = 0
         if not reachable:
-            least[k] = FOREVER
+            least[k] = _FOREVER
         elif m > 0 and n > 0:
             gaps = most_gaps(task.definition, task.identity, m, n, least[k], scores)
             blocks[k] = (gaps // 2 + 64) // 32
@@ -226,7 +226,7 @@ class Worker:
     def __init__(self, job: "AlignmentJob", work: Work | None = None) -> None:
         self.job, self._task, self._work = job, job.task, work
         self._longest = job.queries.longest, job.targets.longest
-        sizes = self._longest[0] + 4, SLICE, N_CODES * SLICE
+        sizes = self._longest[0] + 4, _SLICE, _N_CODES * _SLICE
         self._lanes = Lanes(*(np.empty(n * LANES, job.scoring.dtype) for n in sizes))
 
     def chunk(self, chunk: tuple[int, int]) -> "Records | np.ndarray":
@@ -235,7 +235,7 @@ class Worker:
         if not self.job.paths:
             return self.job.totals(pairs, self.score(pairs))
         least, blocks = plan(self.job, pairs)
-        h, wide = np.full(least.size, UNKNOWN), blocks > DIRECT_BLOCKS
+        h, wide = np.full(least.size, UNKNOWN), blocks > _DIRECT_BLOCKS
         if wide.any():
             h[wide] = self.score(PairList(pairs.query[wide], pairs.target[wide]))
         return self.align(pairs, least, h)
@@ -243,7 +243,7 @@ class Worker:
     def score(self, pairs: PairList) -> np.ndarray:
         """Step 3: return H of each pair, int64[n]."""
         h, order = np.empty((2, pairs.query.size), np.int64), self.job.order(pairs)
-        score_lanes(self._task, PairList(pairs.query[order], pairs.target[order]), self._lanes, h[0])
+        _score_lanes(self._task, PairList(pairs.query[order], pairs.target[order]), self._lanes, h[0])
         h[1, order] = h[0]
         return h[1]
 
@@ -256,34 +256,34 @@ class Worker:
             self._work = make_work(*self._longest, self.job.scoring.dtype)
         start, parts = 0, []  # type: ignore[var-annotated]
         while start < pairs.query.size or not parts:
-            n = min(pairs.query.size - start, AT_A_TIME)
+            n = min(pairs.query.size - start, _AT_A_TIME)
             columns = [np.empty(n, dtype) for dtype in (*[np.int64] * 3, np.float64, *[np.int64] * 2)]
             columns += [np.zeros(n + 1, np.int64), np.empty(sum(self._longest) + 1 + 256 * n, np.int64)]
-            start, n = align_list(self._task, pairs, (h, least), start, self._work, Records._make(columns))
+            start, n = _align_list(self._task, pairs, (h, least), start, self._work, Records._make(columns))
             ends = *[n] * 6, n + 1, columns[6][n]
             parts.append(
                 Records._make(column[:end].copy() for column, end in zip(columns, ends, strict=True))
             )
-        return joined(parts)
+        return _joined(parts)
 
 
 # Scores of one sequence (the query) against many, 32 at a time, one pair per lane.
 #
-# The matrix of differences of H (sequences.py) is computed in slices of SLICE columns, as in LazyRScan-mNW of
+# The matrix of differences of H (sequences.py) is computed in slices of _SLICE columns, like LazyRScan-mNW of
 # Truong et al. 2014. A slice keeps its bottom row ``across`` (difference from the left neighbour) and passes
 # only its last column ``down`` (difference from the neighbour above) to the next slice.
 #
 #     columns      0 .. 31 | 32 .. 63 |         arrays, lane last (32 bytes per cell)
 #     row i        . . . . down[i] . .          down     rows x 32
-#     row i + 1    . . . . down[i+1] .          across   SLICE x 32
-#     last row     across                       profile  5 letters x SLICE x 32: gain of letter against column
+#     row i + 1    . . . . down[i+1] .          across   _SLICE x 32
+#     last row     across                       profile  5 letters x _SLICE x 32: gain of letter and column
 #
 # With t = max(gain, left, above) a cell passes on  across' = t - left,  down' = t - above. The sum of
 # ``across`` along the last row up to a lane's own length is H, so lanes of unequal length need no padding
 # value.
 
-SLICE = 32
-N_CODES = 5
+_SLICE = 32
+_N_CODES = 5
 
 
 class Lanes(NamedTuple):
@@ -296,14 +296,14 @@ class Lanes(NamedTuple):
 
 @inlined
 def _fill_profile(targets, chosen, column, gains, profile):
-    """Write the gain of each code against SLICE columns of the ``chosen`` targets, one per lane."""
+    """Write the gain of each code against _SLICE columns of the ``chosen`` targets, one per lane."""
     profile[:] = gains[1]
     for lane in range(chosen.size):
         start, length = extent(targets, chosen[lane])
-        for j in range(min(SLICE, length - column)):
+        for j in range(min(_SLICE, length - column)):
             code = targets.codes[start + column + j]
             if code < 4:
-                profile[(np.intp(code) * SLICE + j) * LANES + lane] = gains[0]
+                profile[(np.intp(code) * _SLICE + j) * LANES + lane] = gains[0]
 
 
 @inlined
@@ -318,11 +318,11 @@ def _run_slice(codes, down, across, profile):
     across[:] = 0
     n, i = codes.size, 0
     while i + 3 < n:
-        p0, p1 = np.intp(codes[i]) * SLICE * LANES, np.intp(codes[i + 1]) * SLICE * LANES
-        p2, p3 = np.intp(codes[i + 2]) * SLICE * LANES, np.intp(codes[i + 3]) * SLICE * LANES
+        p0, p1 = np.intp(codes[i]) * _SLICE * LANES, np.intp(codes[i + 1]) * _SLICE * LANES
+        p2, p3 = np.intp(codes[i + 2]) * _SLICE * LANES, np.intp(codes[i + 3]) * _SLICE * LANES
         d0, d1 = load(down, i * LANES), load(down, (i + 1) * LANES)
         d2, d3 = load(down, (i + 2) * LANES), load(down, (i + 3) * LANES)
-        for j in range(SLICE):
+        for j in range(_SLICE):
             o = j * LANES
             x = load(across, o)
             x, d0 = _cell(load(profile, p0 + o), d0, x)
@@ -336,8 +336,8 @@ def _run_slice(codes, down, across, profile):
         store(down, (i + 3) * LANES, d3)
         i += 4
     while i < n:
-        p0, d0 = np.intp(codes[i]) * SLICE * LANES, load(down, i * LANES)
-        for j in range(SLICE):
+        p0, d0 = np.intp(codes[i]) * _SLICE * LANES, load(down, i * LANES)
+        for j in range(_SLICE):
             o = j * LANES
             x, d0 = _cell(load(profile, p0 + o), d0, load(across, o))
             store(across, o, x)
@@ -346,7 +346,7 @@ def _run_slice(codes, down, across, profile):
 
 
 @compiled
-def score_lanes(task, pairs, work, out):
+def _score_lanes(task, pairs, work, out):
     """Write H of each pair of a Task to ``out`` int64[n]; ``pairs`` in the order of AlignmentJob.order."""
     begin, n = 0, pairs.query.size
     while begin < n:
@@ -360,11 +360,11 @@ def score_lanes(task, pairs, work, out):
             h[lane] = 0
             longest = max(longest, extent(task.targets, chosen[lane])[1])
         work.down[: m * LANES] = 0
-        for column in range(0, longest, SLICE):
+        for column in range(0, longest, _SLICE):
             _fill_profile(task.targets, chosen, column, task.weights.gains, work.profile)
             _run_slice(codes, work.down, work.across, work.profile)
             for lane in range(chosen.size):
-                for j in range(min(SLICE, extent(task.targets, chosen[lane])[1] - column)):
+                for j in range(min(_SLICE, extent(task.targets, chosen[lane])[1] - column)):
                     h[lane] += np.int64(work.across[j * LANES + lane])
         begin = end
 
@@ -372,7 +372,7 @@ def score_lanes(task, pairs, work, out):
 # Alignments of a list of pairs, as arrays.
 
 
-def joined(parts: Sequence[Records]) -> Records:
+def _joined(parts: Sequence[Records]) -> Records:
     """Return the records of all parts, one after the other."""
     *columns, _, runs = (np.concatenate(column) for column in zip(*parts, strict=True))
     n_runs = np.concatenate([np.diff(part.first_run) for part in parts])
@@ -406,7 +406,7 @@ def _measure(task, runs, n_runs, m, n):
 
 
 @compiled
-def align_list(task, pairs, known, start, work, records):
+def _align_list(task, pairs, known, start, work, records):
     """Align pairs of a Task from ``start`` on and keep those whose identity is at least the Task's.
 
     Stops early if ``records``, empty at first, is full. ``known`` (h, least), int64: H of each pair from a

@@ -78,7 +78,7 @@ def prepare(
     Return ((names of queries, of targets), AlignmentJob).
     """
     object_cache.on_first_compile(progress)
-    names, job = read_job(paths, options, output.values, progress.warn)
+    names, job = _read_job(paths, options, output.values, progress.warn)
     _ = job.task  # counts q-grams
     return names, job
 
@@ -131,13 +131,13 @@ def align(
 def records(
     paths: Sequence[Any], options: PairOptions, progress: Progress, device: Device
 ) -> tuple[tuple, AlignmentJob, Generator[Records, None, None]]:
-    """Return (names as in read_job, AlignmentJob, its Records in order, in pieces) of FASTA files."""
+    """Return (names as in _read_job, AlignmentJob, its Records in order, in pieces) of FASTA files."""
     sessions, shared_out = open_gpus(device, progress)
-    names, job = read_job(paths, options)
+    names, job = _read_job(paths, options)
     return names, job, compute(job, cut(job), options.n_threads, gpus=sessions, shared_out=shared_out)
 
 
-def read_job(
+def _read_job(
     paths: Sequence[Any],
     options: PairOptions,
     values: str | None = None,

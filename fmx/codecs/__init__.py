@@ -1,6 +1,6 @@
 """Readers of files: ranges of plain files and blocks of BGZF, which any thread can read; compressed streams.
 
-To add a format, add a line to KINDS.
+To add a format, add a line to _KINDS.
 """
 
 import io
@@ -69,7 +69,7 @@ class Kind(NamedTuple):
 
 _ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
 GZIP = Kind("gzip", rb"\x1f\x8b", "isal.igzip_lib", "IgzipDecompressor", "IsalError", 1, (DECOMP_GZIP,))
-KINDS = (
+_KINDS = (
     GZIP,
     # The second pattern is a frame to skip (RFC 8878, section 3.1).
     Kind("zstd", rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18", _ZSTD, "ZstdDecompressor", "ZstdError"),
@@ -80,8 +80,8 @@ KINDS = (
 
 
 def kind_of(head: bytes) -> Kind | None:
-    """Return the Kind of a file that begins with these bytes; None if it is none of KINDS."""
-    return next((kind for kind in KINDS if re.match(kind.begins, head)), None)
+    """Return the Kind of a file that begins with these bytes; None if it is none of _KINDS."""
+    return next((kind for kind in _KINDS if re.match(kind.begins, head)), None)
 
 
 def damaged(path: str, kind: Kind, why: object) -> InputError:

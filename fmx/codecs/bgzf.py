@@ -25,11 +25,11 @@ from ..machines.jobs import Pool
 if TYPE_CHECKING:
     from ..system import RegularFile
 
-MAGIC = b"\x1f\x8b\x08\x04"  # gzip with an extra field
+_MAGIC = b"\x1f\x8b\x08\x04"  # gzip with an extra field
 BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")  # an empty block
 LONGEST = 1 << 16  # bytes of a block, compressed or uncompressed
 HEAD, TAIL = 18, 8  # bytes before and after a deflate stream: most headers, and CRC-32 and length
-N_SURE = 8  # consecutive blocks that cannot be a coincidence
+_N_SURE = 8  # consecutive blocks that cannot be a coincidence
 AT_ONCE = 1 << 10  # blocks
 
 
@@ -54,7 +54,7 @@ def blocks(
 def block_length(data: bytes) -> int:
     """Return the length of the BGZF block whose header is at the start of ``data``, or 0 if there is none."""
     stop = 12 + int.from_bytes(data[10:12], "little")
-    if data[:4] == MAGIC and stop <= len(data):
+    if data[:4] == _MAGIC and stop <= len(data):
         i = 12
         while i + 6 <= stop:
             n = int.from_bytes(data[i + 2 : i + 4], "little")
@@ -68,7 +68,7 @@ def block_length(data: bytes) -> int:
 def last_block(tail: bytes) -> bytes:
     """Return the BGZF block that ends a gzip file; b"" if another member does.  ``tail``: its last bytes."""
     at = len(tail)
-    while (at := tail.rfind(MAGIC, 0, at)) >= 0:
+    while (at := tail.rfind(_MAGIC, 0, at)) >= 0:
         if at + block_length(tail[at:]) == len(tail):
             return tail[at:]
     return b""
@@ -77,14 +77,14 @@ def last_block(tail: bytes) -> bytes:
 def find_block(file: "RegularFile", start: int) -> int:
     """Return where the first BGZF block from ``start`` begins; the file size if there is none.
 
-    Bytes that look like a block header count if N_SURE blocks follow each other from there, or all to the
+    Bytes that look like a block header count if _N_SURE blocks follow each other from there, or all to the
     end.
     """
     while start < file.size:
         data, at = file.bytes(2 * LONGEST, start), -1
-        while 0 <= (at := data.find(MAGIC, at + 1)) < LONGEST:
-            ends = [stop for stop, _ in islice(blocks(file, start + at, at_once=N_SURE), N_SURE)]
-            if len(ends) == N_SURE or ends[-1:] == [file.size]:
+        while 0 <= (at := data.find(_MAGIC, at + 1)) < LONGEST:
+            ends = [stop for stop, _ in islice(blocks(file, start + at, at_once=_N_SURE), _N_SURE)]
+            if len(ends) == _N_SURE or ends[-1:] == [file.size]:
                 return start + at
         start += LONGEST
     return file.size
@@ -97,7 +97,7 @@ def pread() -> int:
 
 
 @inlined
-def word(data, at):
+def _word(data, at):
     """Return the 4 bytes from ``at`` as a number; four more are read."""
     return np.int64(np.uint32(load_little_endian(data, at)))
 
@@ -113,16 +113,16 @@ def _follow(pread, descriptor, start, stop, around, ends, sizes):
     if call_c(pread, descriptor, here + TAIL, HEAD, start) != HEAD:
         return 0
     while n < ends.size and start < stop:
-        first, second = word(around, TAIL), word(around, TAIL + 12)
+        first, second = _word(around, TAIL), _word(around, TAIL + 12)
         length = 1 + np.int64(around[TAIL + 16]) + 256 * np.int64(around[TAIL + 17])
         least = 12 + np.int64(around[TAIL + 10]) + 256 * np.int64(around[TAIL + 11]) + TAIL
         if first != 0x04088B1F or second != 0x00024342 or length < max(least, HEAD + TAIL):
             return n
         start += length
         n_read = call_c(pread, descriptor, here, TAIL + HEAD, start - TAIL)
-        if n_read < TAIL or start > stop or word(around, 4) > LONGEST:
+        if n_read < TAIL or start > stop or _word(around, 4) > LONGEST:
             return n
-        ends[n], sizes[n] = start, word(around, 4)
+        ends[n], sizes[n] = start, _word(around, 4)
         n += 1
         for i in range(n_read, TAIL + HEAD):
             around[i] = 0

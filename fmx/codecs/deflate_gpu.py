@@ -47,35 +47,35 @@ if TYPE_CHECKING:
 #
 # A copy that was chosen    bit 0: distance | bit 16: length       0 if there is none
 
-WINDOW = 4 * WARP
-HASH_BITS = 10
-REACH, LONGEST_COPY, LEAST = 32768, 258, 4  # bytes: RFC 1951 allows copies of three, which gain nothing here
-DISTANCE, LENGTH = (1 << 16) - 1, 16
+_WINDOW = 4 * WARP
+_HASH_BITS = 10
+_REACH, _LONGEST_COPY, _LEAST = 32768, 258, 4  # bytes: copies of three, which RFC 1951 allows, gain nothing
+_DISTANCE, _LENGTH = (1 << 16) - 1, 16
 _SURE = 8
 
 
 @device
-def place_of_hash(low, next_byte, table):
+def _place_of_hash(low, next_byte, table):
     """Hash five bytes, those of ``low`` and the lowest of ``next_byte``; return ``table`` + the hash."""
     mixed = np.int64(low) * 0x1E35A7BD + (np.int64(next_byte) & 255) * 0x05EBCA6B  # below 2^63
-    return np.uint32(np.uint32(table) + (np.uint32(mixed & LOW) >> np.uint32(32 - HASH_BITS)))
+    return np.uint32(np.uint32(table) + (np.uint32(mixed & LOW) >> np.uint32(32 - _HASH_BITS)))
 
 
 @device
-def hashes(words, at, table):
-    """Return place_of_hash of the four places from ``at`` on, a multiple of 4."""
+def _hashes(words, at, table):
+    """Return _place_of_hash of the four places from ``at`` on, a multiple of 4."""
     i = np.uint32(at) >> np.uint32(2)
     w0, w1 = words[i], words[np.uint32(i + np.uint32(1))]
     return (
-        place_of_hash(w0, w1, table),
-        place_of_hash(permute_bytes(w0, w1, np.uint32(0x4321)), w1 >> np.uint32(8), table),
-        place_of_hash(permute_bytes(w0, w1, np.uint32(0x5432)), w1 >> np.uint32(16), table),
-        place_of_hash(permute_bytes(w0, w1, np.uint32(0x6543)), w1 >> np.uint32(24), table),
+        _place_of_hash(w0, w1, table),
+        _place_of_hash(permute_bytes(w0, w1, np.uint32(0x4321)), w1 >> np.uint32(8), table),
+        _place_of_hash(permute_bytes(w0, w1, np.uint32(0x5432)), w1 >> np.uint32(16), table),
+        _place_of_hash(permute_bytes(w0, w1, np.uint32(0x6543)), w1 >> np.uint32(24), table),
     )
 
 
 @device
-def keep(places, at, h0, h1, h2, h3):
+def _keep(places, at, h0, h1, h2, h3):
     """Store the last place of each hash in ``places`` (uint16); a lane has ``at`` and the next three places.
 
     When several lanes write the same entry, it is unknown which is last, so lanes that lost to an earlier
@@ -101,17 +101,17 @@ def keep(places, at, h0, h1, h2, h3):
 
 @device
 def _alike(low, high):
-    """Return how many bytes two strings of eight have in common at the start; 0 if fewer than LEAST.
+    """Return how many bytes two strings of eight have in common at the start; 0 if fewer than _LEAST.
 
     ``low``, ``high``: the exclusive or of their first four bytes, and of their last four.
     """
-    n = np.int32(LEAST + (first_bit(high) >> 3)) if high != 0 else np.int32(_SURE)
+    n = np.int32(_LEAST + (first_bit(high) >> 3)) if high != 0 else np.int32(_SURE)
     return n if low == 0 else np.int32(0)
 
 
 @device
 def _best(words, at, before, low, high, run, room):
-    """Return the longer of two copies to ``at``, cut to ``room`` bytes: length << LENGTH | distance, or 0.
+    """Return the longer of two copies to ``at``, cut to ``room`` bytes: length << _LENGTH | distance, or 0.
 
     One is from ``before``, the last place with the same hash.  The other is from one byte earlier and has
     ``run`` bytes (0 to 8).  ``low``, ``high``: the first and the last four of the eight bytes from ``at`` on.
@@ -119,19 +119,19 @@ def _best(words, at, before, low, high, run, room):
     length, distance, away = run, np.int32(1), np.int32(at - before)
     i, begin = np.uint32(before) >> np.uint32(2), four_from(before)
     middle = words[np.uint32(i + np.uint32(1))]
-    if away > 0 and away <= REACH and permute_bytes(words[i], middle, begin) == low:
+    if away > 0 and away <= _REACH and permute_bytes(words[i], middle, begin) == low:
         other_high = permute_bytes(middle, words[np.uint32(i + np.uint32(2))], begin)
         n_alike = _alike(np.uint32(0), np.uint32(other_high ^ high))
         if n_alike > length:
             length, distance = n_alike, away
     length = np.int32(min(length, room))
-    return np.int32(length << LENGTH | distance) if length >= LEAST else np.int32(0)
+    return np.int32(length << _LENGTH | distance) if length >= _LEAST else np.int32(0)
 
 
 @device
-def best_of_four(words, at, p0, p1, p2, p3, stop):
+def _best_copies(words, at, p0, p1, p2, p3, stop):
     """Return the longest copies to the four places from ``at`` on, a multiple of 4, up to ``stop``: for each
-    length << LENGTH | distance, or 0.  ``p0`` to ``p3``: the last places with their hashes."""
+    length << _LENGTH | distance, or 0.  ``p0`` to ``p3``: the last places with their hashes."""
     i, one = np.uint32(at) >> np.uint32(2), np.uint32(0x4321)
     two, three = np.uint32(0x5432), np.uint32(0x6543)
     w0, w1, w2 = words[i], words[np.uint32(i + np.uint32(1))], words[np.uint32(i + np.uint32(2))]
@@ -155,9 +155,9 @@ def best_of_four(words, at, p0, p1, p2, p3, stop):
 
 
 @device
-def lengthened(words, at, length, distance, stop, lane):
-    """Extend the copy to ``at`` that best_of_four found, as far as possible; return its length."""
-    most = np.int32(min(LONGEST_COPY, stop - at))
+def _lengthened(words, at, length, distance, stop, lane):
+    """Extend the copy to ``at`` that _best_copies found, as far as possible; return its length."""
+    most = np.int32(min(_LONGEST_COPY, stop - at))
     is_open = length == _SURE
     while is_open and length < most:
         here = np.int32(at + length + 4 * lane)
@@ -168,7 +168,7 @@ def lengthened(words, at, length, distance, stop, lane):
             length = np.int32(length + 4 * first + (first_bit(take(differs, first)) >> 3))
             is_open = False
         else:
-            length = np.int32(length + WINDOW)
+            length = np.int32(length + _WINDOW)
     return np.int32(min(length, most))
 
 
@@ -183,15 +183,15 @@ def lengthened(words, at, length, distance, stop, lane):
 # literal   byte                                          0
 # copy      length | extra bits | distance | extra bits | 1       length and distance by their codes
 
-TOKEN_THREADS = 512  # of a block of threads
+_TOKEN_THREADS = 512  # of a block of threads
 SECTION = 4096  # bytes
-N_SECTIONS, N_COUNTS, COPY = -(-BLOCK // SECTION), N_LITERALS + N_DISTANCES, 1 << 28
-UINT16 = np.dtype(np.uint16)  # dtype of an array of the kernel
+N_SECTIONS, N_COUNTS, _COPY = -(-BLOCK // SECTION), N_LITERALS + N_DISTANCES, 1 << 28
+_UINT16 = np.dtype(np.uint16)  # dtype of an array of the kernel
 _BEFORE = 1024  # bytes before a section whose places its warp enters in the table
 # Words of shared memory: the bytes and padding, a table of places for each warp, counts.
-_TABLES = (BLOCK + LONGEST_COPY + WINDOW >> 2) + 4
-_COUNTS = _TABLES + (TOKEN_THREADS // WARP << (HASH_BITS - 1))
-SHARED = 4 * (_COUNTS + N_COUNTS)  # bytes
+_TABLES = (BLOCK + _LONGEST_COPY + _WINDOW >> 2) + 4
+_COUNTS = _TABLES + (_TOKEN_THREADS // WARP << (_HASH_BITS - 1))
+_SHARED = 4 * (_COUNTS + N_COUNTS)  # bytes
 
 
 class Tokens(NamedTuple):
@@ -211,14 +211,14 @@ class Tokens(NamedTuple):
 
 @partial(kernel, max_registers=64)  # so that two blocks share a multiprocessor
 def tokens_kernel(data, data_words, first, advance, out):
-    """Write the Tokens of blocks from ``first`` on to ``out``, by TOKEN_THREADS each, with SHARED bytes.
+    """Write the Tokens of blocks from ``first`` on to ``out``, by _TOKEN_THREADS each, with _SHARED bytes.
 
     ``data`` uint8[n]: what is compressed; block b is BLOCK bytes from ``b * BLOCK`` on, and the last one the
     remainder.  ``data_words`` is a uint32 view of it.  ``advance``: ADVANCE of inflate_gpu.py.
     """
     thread, n_threads, block = thread_in_block(), np.int64(cuda.blockDim.x), np.int64(cuda.blockIdx.x)
     words = cuda.shared.array(0, UINT32)
-    places = cuda.shared.array(0, UINT16)
+    places = cuda.shared.array(0, _UINT16)
     begin = (first + block) * BLOCK
     n = np.int32(min(data.size - begin, BLOCK))
     for i in range(thread, _TABLES, n_threads):  # zeros follow the bytes
@@ -244,7 +244,7 @@ def tokens_kernel(data, data_words, first, advance, out):
     sync_block()  # the table of places overwrites that of the CRC
     for s in range(warp, N_SECTIONS, n_warps):
         i, start = block * N_SECTIONS + s, np.int32(s * SECTION)
-        stop, at = np.int32(min(start + SECTION, n)), np.int32(2 * _TABLES + (warp << HASH_BITS))
+        stop, at = np.int32(min(start + SECTION, n)), np.int32(2 * _TABLES + (warp << _HASH_BITS))
         n_tokens, tokens = np.int32(0), out.tokens[i * SECTION : (i + 1) * SECTION]
         if start < stop:
             _enter_places_before(words, places, at, start, lane)
@@ -259,12 +259,12 @@ def tokens_kernel(data, data_words, first, advance, out):
 @device
 def _enter_places_before(words, places, table, start, lane):
     """Enter the places before a section that begins at ``start`` in its table."""
-    for i in range(lane, 1 << HASH_BITS, WARP):
+    for i in range(lane, 1 << _HASH_BITS, WARP):
         places[np.uint32(table + i)] = 0
-    for window in range(max(start - _BEFORE, 0), start, WINDOW):
+    for window in range(max(start - _BEFORE, 0), start, _WINDOW):
         at = np.int32(window + 4 * lane)
-        h0, h1, h2, h3 = hashes(words, at, table)
-        keep(places, at, h0, h1, h2, h3)
+        h0, h1, h2, h3 = _hashes(words, at, table)
+        _keep(places, at, h0, h1, h2, h3)
     sync_warp()
 
 
@@ -272,16 +272,16 @@ def _enter_places_before(words, places, table, start, lane):
 def _write_tokens(words, places, table, start, stop, tokens, lane):
     """Write the tokens of bytes ``start`` to ``stop`` to ``tokens`` and count them; return their number."""
     n, done, all_four = np.int32(0), start, np.uint32(15)
-    for window in range(start, stop, np.int32(WINDOW)):
+    for window in range(start, stop, np.int32(_WINDOW)):
         at = np.int32(window + 4 * lane)
-        h0, h1, h2, h3 = hashes(words, at, table)
+        h0, h1, h2, h3 = _hashes(words, at, table)
         p0, p1, p2, p3 = places[h0], places[h1], places[h2], places[h3]
-        b0, b1, b2, b3 = best_of_four(words, at, np.int32(p0), np.int32(p1), np.int32(p2), np.int32(p3), stop)
-        keep(places, at, h0, h1, h2, h3)
+        b0, b1, b2, b3 = _best_copies(words, at, np.int32(p0), np.int32(p1), np.int32(p2), np.int32(p3), stop)
+        _keep(places, at, h0, h1, h2, h3)
         b4 = np.int32(take(b0, (lane + 1) & 31))
         # Bits for the four places that have a copy, unless the next place has a longer one.
-        n0, n1, n2, n3 = b0 >> LENGTH, b1 >> LENGTH, b2 >> LENGTH, b3 >> LENGTH
-        n4 = b4 >> LENGTH if lane < WARP - 1 else np.int32(0)
+        n0, n1, n2, n3 = b0 >> _LENGTH, b1 >> _LENGTH, b2 >> _LENGTH, b3 >> _LENGTH
+        n4 = b4 >> _LENGTH if lane < WARP - 1 else np.int32(0)
         one = np.uint32(1) if n0 > 0 and n0 >= n1 else np.uint32(0)
         two = np.uint32(2) if n1 > 0 and n1 >= n2 else np.uint32(0)
         three = np.uint32(4) if n2 > 0 and n2 >= n3 else np.uint32(0)
@@ -299,9 +299,9 @@ def _write_tokens(words, places, table, start, stop, tokens, lane):
                 first, j = first_bit(lanes), first_bit(ahead)
                 best = b0 if j == 0 else b1 if j == 1 else b2 if j == 2 else b3
                 best = np.int32(take(np.int32(best << 2 | j & 3), first))
-                distance, length = np.int32(best >> 2 & DISTANCE), np.int32(best >> (2 + LENGTH))
+                distance, length = np.int32(best >> 2 & _DISTANCE), np.int32(best >> (2 + _LENGTH))
                 begin = np.int32(window + 4 * first + (best & 3))
-                length = lengthened(words, begin, length, distance, stop, lane)
+                length = _lengthened(words, begin, length, distance, stop, lane)
                 done = np.int32(begin + length)
                 if lane == first:
                     copy = _copy_token(length, distance), j
@@ -316,11 +316,11 @@ def _copy_token(length, distance):
     n, d = np.int32(length - 3), np.int32(distance - 1)
     bits = np.int32(max(29 - cuda.clz(np.int32(n | 1)), 0))
     code, extra = np.int32((bits << 2) + (n >> bits)), np.int32(n & ((1 << bits) - 1))
-    if length == LONGEST_COPY:
+    if length == _LONGEST_COPY:
         code, extra = np.int32(28), np.int32(0)
     more = np.int32(max(30 - cuda.clz(np.int32(d | 1)), 0))
     far, rest = np.int32((more << 1) + (d >> more)), np.int32(d & ((1 << more) - 1))
-    return np.int32(COPY | rest << 15 | far << 10 | extra << 5 | code)
+    return np.int32(_COPY | rest << 15 | far << 10 | extra << 5 | code)
 
 
 @device
@@ -357,17 +357,17 @@ def _put_tokens(words, at, taken, copy_at, tokens, n, lane):
 # lengthen the codes of the next deepest symbols to make room.  Rare symbols get the longest codes.
 
 CODE_THREADS = 128
-N_LENGTHS, SHORT = 19, 7  # symbols of the code of lengths, and most bits of each
-N_SYMBOLS = N_COUNTS + N_LENGTHS  # literals and lengths, distances, lengths of their codes
-CHECK, HEAD_BITS, N_CODES = N_SYMBOLS, N_SYMBOLS + 1, N_SYMBOLS + 2
-FIXED_BITS = 17 + 3 * N_LENGTHS  # of the header of a dynamic block, before the lengths
+_N_LENGTHS, _SHORT = 19, 7  # symbols of the code of lengths, and most bits of each
+N_SYMBOLS = N_COUNTS + _N_LENGTHS  # literals and lengths, distances, lengths of their codes
+_CHECK, _HEAD_BITS, N_CODES = N_SYMBOLS, N_SYMBOLS + 1, N_SYMBOLS + 2
+_FIXED_BITS = 17 + 3 * _N_LENGTHS  # of the header of a dynamic block, before the lengths
 _N_NODES, _N_OF, _NONE = 2 * N_LITERALS, MOST_BITS + 1, (1 << 31) - 1
 
 
 class BlockCodes(NamedTuple):
     """The codes of n blocks.  ``codes`` uint32[n * N_CODES]: for each literal or length, each distance, and
     each length of these codes, the bits as written, and their number << 16; 0 if it does not occur.  At
-    CHECK: the CRC-32.  At HEAD_BITS: bits before the first token; all codes of a stored block are 0.
+    _CHECK: the CRC-32.  At _HEAD_BITS: bits before the first token; all codes of a stored block are 0.
 
     ``stops`` int64[n + 1]: bytes of the BGZF blocks, then their prefix sums.
     """
@@ -394,7 +394,7 @@ def codes_kernel(tokens, n_bytes, out):
     for i in range(thread, N_SYMBOLS, n_threads):
         counts[i] = tokens.counts[b * N_COUNTS + i] if i < N_COUNTS else 0
     if thread < 2:
-        bits[thread] = 8 * HEAD + FIXED_BITS if thread == 0 else 0
+        bits[thread] = 8 * HEAD + _FIXED_BITS if thread == 0 else 0
     if thread >= n_threads - WARP:  # the CRC-32 of the block, from those of its sections
         lane, check = thread % WARP, 0
         if lane < N_SECTIONS:
@@ -403,7 +403,7 @@ def codes_kernel(tokens, n_bytes, out):
         for reach in (1, 2, 4, 8, 16):
             check ^= take_across(check, reach)
         if thread == n_threads - 1:
-            codes[CHECK] = check ^ LOW
+            codes[_CHECK] = check ^ LOW
     sync_block()
     for code in range(3):
         first = 0 if code == 0 else N_LITERALS if code == 1 else N_COUNTS
@@ -413,7 +413,7 @@ def codes_kernel(tokens, n_bytes, out):
                 atomic_add(counts, N_COUNTS + lengths[i], np.int32(1))
             sync_block()
         # The lengths of the codes of symbols ``first`` to ``stop``, at most ``most`` bits each.
-        most = SHORT if code == 2 else MOST_BITS
+        most = _SHORT if code == 2 else MOST_BITS
         n_used = 0
         for i in range(first, stop):
             n_used += 1 if counts[i] > 0 else 0
@@ -460,7 +460,7 @@ def codes_kernel(tokens, n_bytes, out):
             codes[i] = _code(lengths, n_of, first, i)
         sync_block()
     for i in range(thread, N_SYMBOLS, n_threads):
-        atomic_add(bits, 0 if i >= N_COUNTS else 1, np.int32(counts[i] * (lengths[i] + extra_bits(i))))
+        atomic_add(bits, 0 if i >= N_COUNTS else 1, np.int32(counts[i] * (lengths[i] + _extra_bits(i))))
     sync_block()
     head, stored = np.int64(bits[0]), HEAD + STORED + n
     size = head + bits[1] + 7 >> 3
@@ -469,11 +469,11 @@ def codes_kernel(tokens, n_bytes, out):
             codes[i] = 0
         head, size = 8 * (HEAD + STORED), stored
     if thread == 0:
-        codes[HEAD_BITS], out.stops[b] = head, size + TAIL
+        codes[_HEAD_BITS], out.stops[b] = head, size + TAIL
 
 
 @device
-def extra_bits(i):
+def _extra_bits(i):
     """Return the bits after the code of symbol i: literals and lengths, then distances, then code lengths."""
     more = 0
     if i > END_OF_BLOCK + 8 and i < N_LITERALS - 1:
@@ -529,14 +529,14 @@ def _code(lengths, n_of, first, i):
 # A warp appends 32 values at a time: prefix sums give the position of each, and their bits are combined in
 # shared memory.  A 32-bit word may belong to two sections or two blocks; it is combined in place, atomically.
 
-BIT_THREADS = 256
+_BIT_THREADS = 256
 _STAGE = 64  # words in which a warp combines 32 * 48 bits with those before them
-_N_STAGED = BIT_THREADS // WARP * _STAGE
-_DYNAMIC = 5 | (N_LITERALS - 257) << 3 | (N_DISTANCES - 1) << 8 | (N_LENGTHS - 4) << 13  # the last block
+_N_STAGED = _BIT_THREADS // WARP * _STAGE
+_DYNAMIC = 5 | (N_LITERALS - 257) << 3 | (N_DISTANCES - 1) << 8 | (_N_LENGTHS - 4) << 13  # the last block
 _HEAD_ROUNDS = 2 - (-N_COUNTS // WARP)  # of everything before the tokens
 
 
-class End(NamedTuple):
+class _End(NamedTuple):
     """Where a warp's output ends: ``used`` bits of word ``i`` (uint32), which so far are ``word``."""
 
     i: int
@@ -548,7 +548,7 @@ class End(NamedTuple):
 def bits_kernel(data, first, tokens, block_codes, same, out, done):
     """Write the blocks of ``data`` uint8[n] from ``first`` on to ``out`` uint32, zeros so far.
 
-    BIT_THREADS write each.  ``block_codes``: their BlockCodes.  ``done``: byte where the first of them
+    _BIT_THREADS write each.  ``block_codes``: their BlockCodes.  ``done``: byte where the first of them
     begins.  ``same`` uint8: HEADER of bgzf.py, then ORDER of inflate.py.
     """
     thread, block, n_threads = thread_in_block(), np.int64(cuda.blockIdx.x), np.int64(cuda.blockDim.x)
@@ -580,13 +580,13 @@ def bits_kernel(data, first, tokens, block_codes, same, out, done):
     # Write each section: before the first one the head, after the last one the tail; 32 values per turn.
     for s in range(warp, N_SECTIONS, n_warps):
         i, start, size = block * N_SECTIONS + s, s * SECTION, min(max(n - s * SECTION, 0), SECTION)
-        at = 8 * (done + block_codes.stops[block]) + (np.int64(codes[HEAD_BITS]) if s > 0 else 0)
+        at = 8 * (done + block_codes.stops[block]) + (np.int64(codes[_HEAD_BITS]) if s > 0 else 0)
         for j in range(s):
             at += np.int64(sums[j])
         n_head = 0 if s > 0 else 2 if is_stored else _HEAD_ROUNDS
         n_values = np.int32(size if is_stored else tokens.n_tokens[i])
         n_body = n_head + (n_values + WARP - 1) // WARP
-        end = End(np.uint32(at >> 5), np.int32(at & 31), np.uint32(0))
+        end = _End(np.uint32(at >> 5), np.int32(at & 31), np.uint32(0))
         for turn in range(n_body + (1 if size > 0 and start + size == n else 0)):
             value, bits, j = np.uint64(0), np.int32(0), np.int32((turn - n_head) * WARP + lane)
             if turn < n_head:
@@ -606,7 +606,7 @@ def bits_kernel(data, first, tokens, block_codes, same, out, done):
 @device
 def _coded(codes, token):
     """Return (bits of a token as written, uint64; their number, int32)."""
-    if token < COPY:
+    if token < _COPY:
         code = codes[token]
         return np.uint64(code & np.uint32(0xFFFF)), np.int32(code >> np.uint32(16))
     length, distance = END_OF_BLOCK + 1 + (np.int32(token) & 31), N_LITERALS + (np.int32(token) >> 10 & 31)
@@ -615,16 +615,16 @@ def _coded(codes, token):
     value = np.uint64(code & np.uint32(0xFFFF)) | np.uint64(
         token >> np.uint32(5) & np.uint32(31)
     ) << np.uint64(bits)
-    bits = np.int32(bits + extra_bits(length))
+    bits = np.int32(bits + _extra_bits(length))
     value |= np.uint64(far & np.uint32(0xFFFF)) << np.uint64(bits)
     bits = np.int32(bits + np.int32(far >> np.uint32(16)))
     value |= np.uint64(token >> np.uint32(15) & np.uint32(8191)) << np.uint64(bits)
-    return value, np.int32(bits + extra_bits(distance))
+    return value, np.int32(bits + _extra_bits(distance))
 
 
 @device
 def _put_bits(stage, out, end, value, bits, lane):
-    """Append each lane's ``value`` of ``bits`` bits, in lane order, at an End; return the new End.
+    """Append each lane's ``value`` of ``bits`` bits, in lane order, at an _End; return the new _End.
 
     ``stage`` uint32[_STAGE]: zeros on entry and on return.
     """
@@ -651,7 +651,7 @@ def _put_bits(stage, out, end, value, bits, lane):
     sync_warp()
     stage[lower] = stage[upper] = np.uint32(0)
     sync_warp()
-    return End(np.uint32(end.i + np.uint32(n_full)), np.int32(behind & 31), rest)
+    return _End(np.uint32(end.i + np.uint32(n_full)), np.int32(behind & 31), rest)
 
 
 @device
@@ -671,7 +671,7 @@ def _head(codes, same, length, n, turn, lane):
         value, bits = (value, np.int32(8)) if lane < STORED else (np.int64(0), np.int32(0))
     elif turn == 1 and lane == 0:
         value, bits = np.int64(_DYNAMIC), np.int32(17)
-    elif turn == 1 and lane <= N_LENGTHS:
+    elif turn == 1 and lane <= _N_LENGTHS:
         of_length = codes[N_COUNTS + np.int64(same[HEAD + lane - 1])]
         value, bits = np.int64(of_length >> np.uint32(16)), np.int32(3)
     elif turn > 1 and (turn - 2) * WARP + lane < N_COUNTS:
@@ -692,7 +692,7 @@ def _tail(codes, used, n, lane):
     if lane == 1:
         value, bits = np.int64(0), np.int32(-(used + bits) & 7)
     elif lane > 1:
-        both = np.int64(codes[CHECK]) | n << 32
+        both = np.int64(codes[_CHECK]) | n << 32
         value, bits = both >> (8 * ((lane - 2) & 7)) & 255, np.int32(8)
     if lane > 1 + TAIL:
         value, bits = np.int64(0), np.int32(0)
@@ -701,17 +701,17 @@ def _tail(codes, used, n, lane):
 
 # The steps from bytes on a GPU to BGZF blocks there.
 #
-# data      | 65,280 bytes | 65,280 bytes | ...      AT_ONCE blocks at a time
+# data      | 65,280 bytes | 65,280 bytes | ...      _AT_ONCE blocks at a time
 # tokens    | literals and copies | ...               tokens_kernel; also the CRC-32
 # codes     | of Huffman | ...                       codes_kernel; they determine the size of each block
 # blocks    |head stream tail|head stream tail|      bits_kernel
 
-AT_ONCE = 768  # blocks; each needs another 0.3 MB
+_AT_ONCE = 768  # blocks; each needs another 0.3 MB
 
 
 def refusal() -> str:
     """Return why this thread's GPU cannot deflate, or an empty string."""
-    has, needs = gpu.shared_bytes(), SHARED
+    has, needs = gpu.shared_bytes(), _SHARED
     if has >= needs:
         return ""
     return f"a block of threads of this GPU has {has} bytes of shared memory, but {needs} are needed"
@@ -726,7 +726,7 @@ class GpuDeflater:
 
     def deflate(
         self, stream: "GpuStream", data: "DeviceArray", report: "KernelReport", slot: int,
-        at_once: int = AT_ONCE,
+        at_once: int = _AT_ONCE,
     ) -> "DeviceArray":  # fmt: skip
         """Return ``data`` (uint8[n > 0] on the device) as BGZF blocks in one device array.
 
@@ -747,8 +747,8 @@ class GpuDeflater:
                 buffer("counts", n * N_COUNTS, np.uint32),
             )
             codes = BlockCodes(buffer("codes", n * N_CODES, np.uint32), buffer("stops", n + 1, np.int64))
-            on_tokens, on_codes, on_bits = map(gpu.block_size, (TOKEN_THREADS, CODE_THREADS, BIT_THREADS))
-            tokens_kernel[n, on_tokens, stream.handle, SHARED](
+            on_tokens, on_codes, on_bits = map(gpu.block_size, (_TOKEN_THREADS, CODE_THREADS, _BIT_THREADS))
+            tokens_kernel[n, on_tokens, stream.handle, _SHARED](
                 data, gpu.words_of(data), first, self._advance, tokens
             )
             codes_kernel[n, on_codes, stream.handle](tokens, data.size - first * BLOCK, codes)

@@ -20,7 +20,7 @@ from ..compiler import simd
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import load_little_endian
 
-LITERAL_BITS, DISTANCE_BITS = 11, 10
+_LITERAL_BITS, _DISTANCE_TABLE_BITS = 11, 10
 MORE, FIELD, KIND = 5, 9, 26  # bit where each field begins
 VALUE, LITERALS, END, LONG, INVALID = 0, 1, 2, 3, 4
 N_LITERALS, N_DISTANCES, END_OF_BLOCK = 286, 30, 256
@@ -76,15 +76,15 @@ def make_codes() -> Codes:
     letters, no_symbols = LITERALS << KIND | np.arange(256) << FIELD | 1 << MORE, [INVALID << KIND] * 2
     distances = VALUE << KIND | _DISTANCE << FIELD | _DISTANCE_BITS << MORE
     return Codes(
-        _make_code(288, LITERAL_BITS, np.concatenate([letters, [END << KIND], lengths, no_symbols])),
-        _make_code(32, DISTANCE_BITS, np.append(distances, no_symbols)),
+        _make_code(288, _LITERAL_BITS, np.concatenate([letters, [END << KIND], lengths, no_symbols])),
+        _make_code(32, _DISTANCE_TABLE_BITS, np.append(distances, no_symbols)),
         _make_code(19, 7, np.arange(19) << FIELD),
         ORDER, np.zeros(288 + 32, np.uint8),
     )  # fmt: skip
 
 
 @inlined
-def count_lengths(code):
+def _count_lengths(code):
     """Count ``n_of``; return the unused code space in units of 2^-15, negative if oversubscribed."""
     for bits in range(16):
         code.n_of[bits] = 0
@@ -106,7 +106,7 @@ def is_sound(code, left):
 
 
 @inlined
-def fill(code, bits):
+def _fill(code, bits):
     """Fill ``symbols`` and the ``table`` of a code, which is indexed by ``bits`` bits."""
     table, at, value = code.table, 0, 0
     for i in range(table.size):
@@ -131,7 +131,7 @@ def fill(code, bits):
 
 
 @inlined
-def walk(code, word):
+def _walk(code, word):
     """Return the entry of the code that ``word`` begins with, decoded bit by bit (as in zlib's puff)."""
     value = first = index = 0
     for length in range(1, 16):
@@ -147,7 +147,7 @@ def walk(code, word):
 
 
 @inlined
-def peek(data, bit):
+def _peek(data, bit):
     """Return the next 57 bits or more, the next one lowest."""
     return np.int64(load_little_endian(data, bit >> 3) >> np.uint64(bit & 7))
 
@@ -155,23 +155,23 @@ def peek(data, bit):
 @inlined
 def read_lengths(data, bit, codes):
     """Read the code lengths of a dynamic block, from its fourth bit on; return the bit after them, or -1."""
-    word = peek(data, bit)
+    word = _peek(data, bit)
     n_literals, n_distances, n_lengths = (word & 31) + 257, (word >> 5 & 31) + 1, (word >> 10 & 15) + 4
     if n_literals > N_LITERALS or n_distances > N_DISTANCES:
         return -1
     bit += 14
-    word, code = peek(data, bit), codes.lengths
+    word, code = _peek(data, bit), codes.lengths
     # The code of lengths.
     for i in range(19):
         code.lengths[codes.order[i]] = (word >> (3 * i)) & 7 if i < n_lengths else 0
     bit += 3 * n_lengths
-    if not is_sound(code, count_lengths(code)):
+    if not is_sound(code, _count_lengths(code)):
         return -1
-    fill(code, 7)
+    _fill(code, 7)
     # All lengths by that code: 0 to 15 is a length, 16 repeats the previous one, 17 and 18 are runs of 0.
     n, before = 0, 0
     while n < n_literals + n_distances:
-        word = peek(data, bit)
+        word = _peek(data, bit)
         entry = code.table[word & 127]
         if entry >> KIND == INVALID:
             return -1
@@ -203,15 +203,15 @@ def read_lengths(data, bit, codes):
 
 
 @inlined
-def fill_codes(codes):
+def _fill_codes(codes):
     """Fill the tables of a block from its code lengths; return False if they form no valid codes."""
     literals, distances, table = codes.literals, codes.distances, codes.literals.table
-    if literals.lengths[END_OF_BLOCK] == 0 or not is_sound(literals, count_lengths(literals)):
+    if literals.lengths[END_OF_BLOCK] == 0 or not is_sound(literals, _count_lengths(literals)):
         return False
-    if not is_sound(distances, count_lengths(distances)):
+    if not is_sound(distances, _count_lengths(distances)):
         return False
-    fill(literals, LITERAL_BITS)
-    fill(distances, DISTANCE_BITS)
+    _fill(literals, _LITERAL_BITS)
+    _fill(distances, _DISTANCE_TABLE_BITS)
     # Combine two literals in an entry if both codes fit, from the last entry to the first, because entries
     # that are looked up must still have one literal.
     for i in range(table.size - 1, -1, -1):
@@ -220,7 +220,7 @@ def fill_codes(codes):
             first = entry & 31
             second = table[i >> first]
             taken = first + (second & 31)
-            if second >> KIND == LITERALS and taken <= LITERAL_BITS:
+            if second >> KIND == LITERALS and taken <= _LITERAL_BITS:
                 symbols = (entry >> FIELD & 255) | (second >> FIELD & 255) << 8
                 table[i] = np.int32(LITERALS << KIND | symbols << FIELD | 2 << MORE | taken)
     return True
@@ -238,16 +238,16 @@ def set_fixed_lengths(codes):
 def find_dynamic_block(data, bit, stop, codes):
     """Return the first bit in ``bit`` to ``stop`` where a dynamic block, not the last, may begin, or -1."""
     for at in range(bit, stop):
-        word = peek(data, at)
+        word = _peek(data, at)
         if word & 7 == 4 and word >> 3 & 31 < 30 and word >> 8 & 31 < 30:
-            n, lengths, room = (word >> 13 & 15) + 4, peek(data, at + 17), 0
+            n, lengths, room = (word >> 13 & 15) + 4, _peek(data, at + 17), 0
             for i in range(n):
                 length = (lengths >> (3 * i)) & 7
                 room += (1 << (7 - length)) if length else 0
             if room == 128 and read_lengths(data, at + 3, codes) > 0:
                 literals, distances = codes.literals, codes.distances
-                is_whole = literals.lengths[END_OF_BLOCK] and count_lengths(literals) == 0
-                if is_whole and is_sound(distances, count_lengths(distances)):
+                is_whole = literals.lengths[END_OF_BLOCK] and _count_lengths(literals) == 0
+                if is_whole and is_sound(distances, _count_lengths(distances)):
                     return at
     return -1
 
@@ -263,7 +263,7 @@ def find_dynamic_block(data, bit, stop, codes):
 WINDOW = 1 << 15  # bytes that a copy may reach back
 MARKER = 256  # the first one
 SLACK = 1024  # symbols that one step may write beyond its end
-REACHED, NEEDS_INPUT, NEEDS_ROOM, FAULT, ENDED = 0, 1, 2, 3, 4
+REACHED, NEEDS_INPUT, _NEEDS_ROOM, _FAULT, ENDED = 0, 1, 2, 3, 4
 MOST_MEMBERS = 256  # that may end in one run of blocks
 SPARE = 512  # readable bytes beyond Input.last: more than the longest block header
 
@@ -322,26 +322,26 @@ def _coded_block(data, last, codes, run, state):
     status = REACHED
     while True:
         if at > room:
-            status = NEEDS_ROOM
+            status = _NEEDS_ROOM
             break
         if bit > last:
             status = NEEDS_INPUT
             break
         # Literals, up to two per entry, as long as the peeked bits suffice.
-        word = peek(data, bit)
-        entry, taken = literal_table[word & (1 << LITERAL_BITS) - 1], 0
+        word = _peek(data, bit)
+        entry, taken = literal_table[word & (1 << _LITERAL_BITS) - 1], 0
         while entry >> KIND == LITERALS and taken < 33:
             out[at], out[at + 1] = entry >> FIELD & 255, entry >> (FIELD + 8) & 255
             at += entry >> MORE & 15
             taken += entry & 31
-            entry = literal_table[(word >> taken) & (1 << LITERAL_BITS) - 1]
+            entry = literal_table[(word >> taken) & (1 << _LITERAL_BITS) - 1]
         bit += taken
         if entry >> KIND == LITERALS:
             continue
         if taken:
-            word = peek(data, bit)
+            word = _peek(data, bit)
         if entry >> KIND == LONG:
-            entry = walk(codes.literals, word)
+            entry = _walk(codes.literals, word)
         # A single literal with a long code, or the end of the block.
         kind, bits = entry >> KIND, entry & 31
         if kind != VALUE:
@@ -350,22 +350,22 @@ def _coded_block(data, last, codes, run, state):
                 out[at] = entry >> FIELD & 255
                 at += 1
                 continue
-            status = REACHED if kind == END else FAULT
+            status = REACHED if kind == END else _FAULT
             break
         # A copy: length with its extra bits, then distance with its extra bits.
         more = entry >> MORE & 15
         length = (entry >> FIELD) + ((word >> bits) & (1 << more) - 1)
         bits += more
-        entry = distance_table[(word >> bits) & (1 << DISTANCE_BITS) - 1]
+        entry = distance_table[(word >> bits) & (1 << _DISTANCE_TABLE_BITS) - 1]
         if entry >> KIND == LONG:
-            entry = walk(codes.distances, word >> bits)
+            entry = _walk(codes.distances, word >> bits)
         if entry >> KIND != VALUE:
-            status = FAULT
+            status = _FAULT
             break
         bits, more = bits + (entry & 31), entry >> MORE & 15
         distance = (entry >> FIELD) + ((word >> bits) & (1 << more) - 1)
         if distance > at - member:
-            status = FAULT
+            status = _FAULT
             break
         bit += bits + more
         _copy_back(out, at, distance, length)
@@ -377,14 +377,14 @@ def _coded_block(data, last, codes, run, state):
 def _stored_block(data, last, run, state):
     """Copy a stored block: (status, State); ``last`` is that of Input."""
     start = (state.bit + 7) >> 3
-    word = peek(data, 8 * start)
+    word = _peek(data, 8 * start)
     n, check = word & 0xFFFF, word >> 16 & 0xFFFF
     if n ^ check != 0xFFFF:
-        return FAULT, state
+        return _FAULT, state
     if 8 * (start + 4 + n) > last:
         return NEEDS_INPUT, state
     if state.n + n > run.out.size - SLACK:
-        return NEEDS_ROOM, state
+        return _NEEDS_ROOM, state
     for i in range(n):
         run.out[state.n + i] = data[start + 4 + i]
     return REACHED, State(8 * (start + 4 + n), state.n + n, state.member)
@@ -395,8 +395,8 @@ def _next_member(data, end, run, state):
     """Record the end of a member and go to the first block of the next: (status, State); ENDED at the end."""
     at = (state.bit + 7) >> 3
     if 8 * (at + 8) > end or run.n_ends[0] == run.ends.shape[0]:
-        return FAULT, state
-    word = peek(data, 8 * at)
+        return _FAULT, state
+    word = _peek(data, 8 * at)
     row = run.n_ends[0]
     run.ends[row, 0], run.ends[row, 1], run.ends[row, 2] = state.n, word & 0xFFFFFFFF, word >> 32 & 0xFFFFFFFF
     run.n_ends[0] += 1
@@ -404,7 +404,7 @@ def _next_member(data, end, run, state):
     if 8 * at == end:
         return ENDED, State(8 * at, state.n, state.n)
     start = header_end(data, at)
-    return (REACHED if 0 < 8 * start < end else FAULT), State(8 * start, state.n, state.n)
+    return (REACHED if 0 < 8 * start < end else _FAULT), State(8 * start, state.n, state.n)
 
 
 @compiled
@@ -448,7 +448,7 @@ def inflate_blocks(source, stop, codes, run, state):
 @inlined
 def _block(source, codes, run, state):
     """Inflate one block and, after the last of a member, go to the next member: (status, State)."""
-    head = peek(source.data, state.bit)
+    head = _peek(source.data, state.bit)
     is_final, kind, bit = head & 1, head >> 1 & 3, state.bit + 3
     if kind == 0:
         status, after = _stored_block(source.data, source.last, run, State(bit, state.n, state.member))
@@ -457,8 +457,8 @@ def _block(source, codes, run, state):
             bit = read_lengths(source.data, bit, codes)
         else:
             set_fixed_lengths(codes)
-        if kind == 3 or bit < 0 or not fill_codes(codes):
-            return FAULT, state
+        if kind == 3 or bit < 0 or not _fill_codes(codes):
+            return _FAULT, state
         after = State(bit, state.n, state.member)
         status, after = _coded_block(source.data, source.last, codes, run, after)
     if status == REACHED and is_final:

@@ -61,16 +61,16 @@ if TYPE_CHECKING:
     from ..machines.gpu import DeviceArray, GpuStream
     from ..machines.gpu_jobs import KernelReport
 
-POLYNOMIAL, ONE, X8 = 0xEDB88320, 1 << 31, 1 << 23  # ONE and X8: x^0 and x^8
+_POLYNOMIAL, _ONE, _X8 = 0xEDB88320, 1 << 31, 1 << 23  # _ONE and _X8: x^0 and x^8
 LOW = (1 << 32) - 1
-TABLE = np.array([zlib.crc32(bytes([i])) ^ zlib.crc32(b"\0") for i in range(256)], np.int64)
+_TABLE = np.array([zlib.crc32(bytes([i])) ^ zlib.crc32(b"\0") for i in range(256)], np.int64)
 
 
 def _tables(n: int) -> np.ndarray:
     """Return uint32[1024]: for each byte of a sum, from the lowest on, its value after n bytes."""
     sums = (np.arange(256) << 8 * np.arange(4)[:, None]).reshape(-1)
     for _ in range(n):
-        sums = TABLE[sums & 255] ^ sums >> 8
+        sums = _TABLE[sums & 255] ^ sums >> 8
     return sums.astype(np.uint32)
 
 
@@ -83,14 +83,14 @@ def product(a, b):
     result = 0
     for i in range(32):
         result ^= b if (a >> (31 - i)) & 1 else 0
-        b = (b >> 1) ^ (POLYNOMIAL if b & 1 else 0)
+        b = (b >> 1) ^ (_POLYNOMIAL if b & 1 else 0)
     return result
 
 
 @inlined
 def power(n):
     """Return x^(8 n)."""
-    result, square = ONE, X8
+    result, square = _ONE, _X8
     while n > 0:
         if n & 1:
             result = product(square, result)
@@ -137,10 +137,10 @@ def crc32_of_warp(words, at, n, lane, table, crc):
 # A table has the entries of inflate.py, each with one literal: with two, lanes that begin at different tokens
 # would not come to the same ones.
 
-LITERAL_BITS, DISTANCE_BITS = 10, 8  # of the tables' index
+_LITERAL_BITS, _DISTANCE_BITS = 10, 8  # of the tables' index
 
 
-class CodeTable(NamedTuple):
+class _CodeTable(NamedTuple):
     """A canonical code: ``lengths`` uint8[n], bits of each symbol's code; ``table`` int32[1 << bits].
 
     For each number of bits, int32[16]: ``n_of``, its symbols; ``first``, its lowest code; ``begins``, where
@@ -157,17 +157,17 @@ class CodeTable(NamedTuple):
     entry: np.ndarray
 
 
-class BlockTables(NamedTuple):
+class _BlockTables(NamedTuple):
     """The codes of a block, with the fields of inflate.Codes, which read_lengths fills."""
 
-    literals: CodeTable
-    distances: CodeTable
+    literals: _CodeTable
+    distances: _CodeTable
     lengths: HuffmanCode
     order: np.ndarray
     both: np.ndarray
 
 
-class Bits(NamedTuple):
+class _Bits(NamedTuple):
     """The next ``n`` bits of a stream, at least 32, in ``word`` (uint64), lowest first.
 
     ``ahead`` is the word after them, number ``i`` of the stream, loaded before it is needed.
@@ -180,10 +180,10 @@ class Bits(NamedTuple):
 
 
 @device
-def read_codes(data, bit, kind, codes, lane):
+def _read_codes(data, bit, kind, codes, lane):
     """Fill the tables of a block of a kind by a warp; return the bit where its tokens begin, or -1.
 
-    ``codes``: BlockTables.
+    ``codes``: _BlockTables.
     """
     begin = np.int32(-1)
     if lane == 0 and kind == 2:
@@ -198,8 +198,8 @@ def read_codes(data, bit, kind, codes, lane):
     literals, distances = _unused(codes.literals, lane), _unused(codes.distances, lane)
     if not (is_sound(codes.literals, literals) and is_sound(codes.distances, distances)):
         return np.int32(-1)
-    _fill(codes.literals, LITERAL_BITS, lane)
-    _fill(codes.distances, DISTANCE_BITS, lane)
+    _fill(codes.literals, _LITERAL_BITS, lane)
+    _fill(codes.distances, _DISTANCE_BITS, lane)
     return begin
 
 
@@ -266,32 +266,32 @@ def _looked_up(code, word, bits):
 
 
 @device
-def bits_at(words, bit):
-    """Return the Bits from ``bit`` on; three words of ``words`` (uint32) are read."""
+def _bits_at(words, bit):
+    """Return the _Bits from ``bit`` on; three words of ``words`` (uint32) are read."""
     i = np.uint32(bit) >> np.uint32(5)
     after = np.uint32(i + np.uint32(1))
-    bits = Bits(np.uint64(words[i]), np.int32(32), after, words[after])
+    bits = _Bits(np.uint64(words[i]), np.int32(32), after, words[after])
     return _without(words, bits, np.int32(bit & 31))
 
 
 @device
 def _without(words, bits, n):
-    """Return the Bits after n of them, at most 32."""
+    """Return the _Bits after n of them, at most 32."""
     word, left, i, ahead = np.uint64(bits.word >> np.uint64(n)), np.int32(bits.n - n), bits.i, bits.ahead
     if left < 32:
         word |= np.uint64(ahead) << np.uint64(left)
         left, i = np.int32(left + 32), np.uint32(i + np.uint32(1))
         ahead = words[i]
-    return Bits(word, left, i, ahead)
+    return _Bits(word, left, i, ahead)
 
 
 @device
-def next_token(words, bits, codes):
-    """Return (Bits after the next token, its kind, its bits, its bytes, its literal or distance).
+def _next_token(words, bits, codes):
+    """Return (_Bits after the next token, its kind, its bits, its bytes, its literal or distance).
 
     ``kind``: LITERALS for one literal, VALUE for a copy, END, or INVALID.
     """
-    entry = _looked_up(codes.literals, bits.word, LITERAL_BITS)
+    entry = _looked_up(codes.literals, bits.word, _LITERAL_BITS)
     kind, n_taken = entry >> np.uint32(KIND), np.int32(entry & np.uint32(31))
     n, what = _fields(entry)  # literals: their number, 1; length: its extra bits
     if kind != VALUE:
@@ -299,7 +299,7 @@ def next_token(words, bits, codes):
     length = np.int32(what + np.int32(bits.word >> np.uint64(n_taken) & np.uint64((1 << n) - 1)))
     n_first = np.int32(n_taken + n)
     bits = _without(words, bits, n_first)
-    entry = _looked_up(codes.distances, bits.word, DISTANCE_BITS)
+    entry = _looked_up(codes.distances, bits.word, _DISTANCE_BITS)
     n_taken = np.int32(entry & np.uint32(31))
     n, distance = _fields(entry)
     distance = np.int32(distance + np.int32(bits.word >> np.uint64(n_taken) & np.uint64((1 << n) - 1)))
@@ -330,23 +330,23 @@ def _fields(entry):
 # After Weissenborn and Schmidt (2018), Massively parallel Huffman decoding on GPUs, and Sitaridi et al.
 # (2016), Massively-parallel lossless data decompression.
 
-SECTION, LEAST, EARLY = 512, 256, 512  # bits: most and fewest of a lane at a time; how much earlier it begins
-N_COPIES = 1216  # at a time: a section has up to SECTION / 2 + 1, usually 25
+_SECTION, _LEAST, _EARLY = 512, 256, 512  # bits: most and fewest per lane; how much earlier it begins
+_N_COPIES = 1216  # at a time: a section has up to _SECTION / 2 + 1, usually 25
 _LENGTH = 9  # bits of a listed copy's length
 
 
-class TokenStream(NamedTuple):
-    """The tokens of a block in ``words`` uint32, which reach to bit ``end``; ``codes``: BlockTables."""
+class _TokenStream(NamedTuple):
+    """The tokens of a block in ``words`` uint32, which reach to bit ``end``; ``codes``: _BlockTables."""
 
     words: np.ndarray
     end: np.int32
-    codes: BlockTables
+    codes: _BlockTables
 
 
-class Listing(NamedTuple):
+class _Listing(NamedTuple):
     """Copies in output order, in shared memory.
 
-    ``places`` uint16[N_COPIES]: where their output begins; ``copies`` int32[N_COPIES]: distance << 9 |
+    ``places`` uint16[_N_COPIES]: where their output begins; ``copies`` int32[_N_COPIES]: distance << 9 |
     length.  Of a group of 32, int32[32]: ``offsets``, bytes of those before; ``begins``, their places;
     ``group``, their copies.
     """
@@ -359,16 +359,16 @@ class Listing(NamedTuple):
 
 
 @device
-def write_tokens(stream, bit, out, n, listing, lane):
-    """Write the bytes of a block's tokens, from ``bit`` of a TokenStream on, to ``out[n]`` and after.
+def _write_tokens(stream, bit, out, n, listing, lane):
+    """Write the bytes of a block's tokens, from ``bit`` of a _TokenStream on, to ``out[n]`` and after.
 
     Returns the (bit, n) after them; bit -1 if they are unsound.
     """
     kind, end = np.uint32(VALUE), stream.end
     while kind <= LITERALS:
-        size = np.int32(min(max((end - bit + WARP - 1) >> 5, LEAST), SECTION))
+        size = np.int32(min(max((end - bit + WARP - 1) >> 5, _LEAST), _SECTION))
         begin = np.int32(bit + lane * size)
-        limit, early = np.int32(min(begin + size, end)), np.int32(max(begin - EARLY, bit))
+        limit, early = np.int32(min(begin + size, end)), np.int32(max(begin - _EARLY, bit))
         start = stop = n_bytes = n_copies = np.int32(0)
         last, is_wrong = np.int32(WARP - 1), True
         while any_lane(is_wrong):
@@ -381,7 +381,7 @@ def write_tokens(stream, bit, out, n, listing, lane):
         if lane > last:
             n_bytes = n_copies = np.int32(0)
         n_bytes_up_to, n_copies_up_to = prefix_sum(n_bytes, lane), prefix_sum(n_copies, lane)
-        beyond = ballot(n_copies_up_to > N_COPIES)
+        beyond = ballot(n_copies_up_to > _N_COPIES)
         if beyond != 0:
             last = np.int32(first_bit(beyond) - 1)
         kind, n_all = np.uint32(take(np.int32(kind), last)), np.int32(take(n_bytes_up_to, last))
@@ -407,13 +407,13 @@ def _scan(stream, early, begin, limit):
     """
     words, end, codes = stream
     at, start, n_bytes, n_copies = np.int32(min(early, end)), np.int32(-1), np.int32(0), np.int32(0)
-    bits, kind = bits_at(words, at), np.uint32(VALUE)
+    bits, kind = _bits_at(words, at), np.uint32(VALUE)
     if begin >= end:  # the stream ends without the end of the block
         start, kind = begin, np.uint32(INVALID)
     while at < limit and kind <= LITERALS:
         if start < 0 and at >= begin:
             start, n_bytes, n_copies = at, np.int32(0), np.int32(0)
-        bits, kind, n_taken, n, _ = next_token(words, bits, codes)
+        bits, kind, n_taken, n, _ = _next_token(words, bits, codes)
         at, n_bytes = np.int32(at + n_taken), np.int32(n_bytes + n)
         n_copies = np.int32(n_copies + (1 if kind == VALUE else 0))
     return at if start < 0 else start, at, kind, n_bytes, n_copies
@@ -425,9 +425,9 @@ def _write(stream, start, stop, out, n, listing, i):
 
     Returns False if a distance is too long.
     """
-    at, bits, is_sound = start, bits_at(stream.words, start), True
+    at, bits, is_sound = start, _bits_at(stream.words, start), True
     while at < stop:
-        bits, kind, n_taken, n_more, what = next_token(stream.words, bits, stream.codes)
+        bits, kind, n_taken, n_more, what = _next_token(stream.words, bits, stream.codes)
         if kind == LITERALS:
             out[np.uint32(n)] = np.uint8(what)
         elif kind == VALUE:
@@ -525,12 +525,12 @@ def prefix_sum(value, lane):
 
 
 SLACK = 1024  # readable bytes after the blocks: more than the longest header of deflate
-_N_LITERALS, _N_DISTANCES = 1 << LITERAL_BITS, 1 << DISTANCE_BITS
+_N_LITERALS, _N_DISTANCES = 1 << _LITERAL_BITS, 1 << _DISTANCE_BITS
 _N_LENGTHS, _N_SYMBOLS = 288 + 32, 288 + 32 + 19  # symbols of the first two codes, and of all three
 _N_ADVANCE = ADVANCE.size  # a constant, as shared arrays need
 _CHECK_THREADS = 256  # of a block of threads of check_kernel
 _BEHIND = 8  # readable bytes after the output
-int16, uint16 = np.dtype(np.int16), np.dtype(np.uint16)  # dtypes of arrays of the kernel
+_int16, _uint16 = np.dtype(np.int16), np.dtype(np.uint16)  # dtypes of arrays of the kernel
 
 
 class Packed(NamedTuple):
@@ -596,18 +596,18 @@ def inflate_kernel(packed, same, out, report, slot):
     distances = cuda.shared.array(_N_DISTANCES, INT32)
     looked_up = cuda.shared.array(128, INT32)
     counts = cuda.shared.array(7 * 16, INT32)
-    symbols = cuda.shared.array(_N_SYMBOLS, int16)
-    places = cuda.shared.array(N_COPIES, uint16)
-    copies = cuda.shared.array(N_COPIES, INT32)
+    symbols = cuda.shared.array(_N_SYMBOLS, _int16)
+    places = cuda.shared.array(_N_COPIES, _uint16)
+    copies = cuda.shared.array(_N_COPIES, INT32)
     offsets = cuda.shared.array(WARP, INT32)
     begins = cuda.shared.array(WARP, INT32)
     group = cuda.shared.array(WARP, INT32)
-    codes = BlockTables(
-        CodeTable(
+    codes = _BlockTables(
+        _CodeTable(
             lengths[:288], table, counts[:16], counts[16:32], counts[32:48], symbols[:288],
             same.literals.entry,
         ),
-        CodeTable(
+        _CodeTable(
             lengths[288:], distances, counts[48:64], counts[64:80], counts[80:96], symbols[288:_N_LENGTHS],
             same.distances.entry,
         ),
@@ -615,7 +615,7 @@ def inflate_kernel(packed, same, out, report, slot):
         same.order, both,
     )  # fmt: skip
     # Words, and bits from the first of them on, which have 32 bits.
-    first, listing = packed.begins[b] >> 2, Listing(places, copies, offsets, begins, group)
+    first, listing = packed.begins[b] >> 2, _Listing(places, copies, offsets, begins, group)
     words, data = packed.words[first:], packed.data[4 * first :]
     bit, end = np.int32(8 * (packed.begins[b] & 3)), np.int32(8 * (packed.ends[b] - 4 * first))
     out, at, is_last, is_sound = out[packed.at[b] : packed.at[b] + packed.sizes[b]], np.int32(0), False, True
@@ -632,9 +632,9 @@ def inflate_kernel(packed, same, out, report, slot):
             at, bit = np.int32(at + n), np.int32(8 * (start + n))
         else:
             sync_warp()  # all lanes have finished with the tables of the block before
-            bit = read_codes(data, bit, kind, codes, lane)
+            bit = _read_codes(data, bit, kind, codes, lane)
             if 0 <= bit < end:
-                bit, at = write_tokens(TokenStream(words, end, codes), bit, out, at, listing, lane)
+                bit, at = _write_tokens(_TokenStream(words, end, codes), bit, out, at, listing, lane)
             is_sound = 0 <= bit <= end
     if lane == 0 and not (is_sound and at == out.size and (bit + 7) >> 3 == end >> 3):
         report[slot] = 1

@@ -32,9 +32,9 @@ from .inflate import ENDED, MARKER, REACHED, SPARE, WINDOW, State
 if TYPE_CHECKING:
     from ..system import RegularFile
 
-HEAD = 1 << 17  # bytes from which the compression ratio of a file is estimated
+_HEAD = 1 << 17  # bytes from which the compression ratio of a file is estimated
 BEHIND = 1 << 18  # bytes read after a range for its last block, at first
-MOST = 8  # a range may hold at most this multiple of the expected bytes
+_MOST = 8  # a range may hold at most this multiple of the expected bytes
 _MARKERS = np.arange(MARKER, MARKER + WINDOW, dtype=np.uint16)
 
 
@@ -74,7 +74,7 @@ def readers_of(file: "RegularFile", size: int) -> "Iterator[tuple[Range | Compre
 
     The last step waits until all ranges have begun.
     """
-    head = file.bytes(HEAD, 0)
+    head = file.bytes(_HEAD, 0)
     first = inflate.header_end(np.frombuffer(head + bytes(SPARE), np.uint8), 0)
     try:
         n = len(zlib.decompressobj(31).decompress(head)) if first > 0 else 0
@@ -170,7 +170,7 @@ class Range:
 
     def _inflate(self, bit: int, window: np.ndarray) -> None:
         """Inflate from a bit of the range on; ``window``: the preceding bytes, or markers."""
-        room = MOST * self._size + 5 * WINDOW + inflate.SLACK  # memory that is not used is not taken
+        room = _MOST * self._size + 5 * WINDOW + inflate.SLACK  # memory that is not used is not taken
         if _room.out.size < room:
             _room.out = np.empty(room, np.uint16)
         _room.out[:WINDOW], _room.n_ends[0] = window, 0

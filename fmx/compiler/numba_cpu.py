@@ -51,8 +51,8 @@ class _Part(JITCodeLibrary):
 
 
 @contextmanager
-def lowering(level: Level | None) -> Iterator[None]:
-    """Make numba compile to parts, for ``linked``, within the context: for a level, or for this processor."""
+def _lowering(level: Level | None) -> Iterator[None]:
+    """Make numba compile to parts, for ``linked``, within the context: for a level or this processor."""
     codegen = cpu_target.target_context.codegen()
     before = codegen._tm, codegen._data_layout
     codegen._library_class, codegen.set_env = _Part, lambda name, environment: None
@@ -67,7 +67,7 @@ def lowering(level: Level | None) -> Iterator[None]:
 
 
 def linked(part: _Part, entry: ir.Module) -> bytes:
-    """Return the machine code, an object file, of a function and all that it calls, within ``lowering``.
+    """Return the machine code, an object file, of a function and all that it calls, within ``_lowering``.
 
     ``entry``: its entry function.  Raises TypeError if it refers to an address of this process.
     """
@@ -197,7 +197,7 @@ def choice(dispatch: Callable, bodies: dict, default: Callable | None) -> Callab
 def machine_code(dispatcher: Any, kinds: tuple, level: Level | None = None) -> Code:
     """Return the Code of a dispatcher for arguments of these kinds (native.spread)."""
     signature = types_of(kinds)
-    with lowering(level):
+    with _lowering(level):
         dispatcher.compile(signature)
         made = dispatcher.overloads[signature]
         symbol = made.fndesc.llvm_func_name

@@ -17,7 +17,7 @@ _PAIR = ir.VectorType(_WORD, 2)
 _ONES = 0x0101010101010101
 
 
-def instruction(signature, emit=None, touches=None):
+def _instruction(signature, emit=None, touches=None):
     """Make a piece of compiled code, for the CPU and in kernels, from ``emit(builder, *values)``.
 
     ``signature``: numba's, or a function that returns it for the types of the arguments.  For an array,
@@ -26,7 +26,7 @@ def instruction(signature, emit=None, touches=None):
     first element, how many).  Without ``emit``: a decorator of it.
     """
     if emit is None:
-        return functools.partial(instruction, signature, touches=touches)
+        return functools.partial(_instruction, signature, touches=touches)
 
     @functools.wraps(emit)  # keeps the names of its arguments
     def definition(typing, *kinds):
@@ -70,10 +70,10 @@ def _on_gpu(builder):
     return builder.module.triple.startswith("nvptx")
 
 
-popcount = instruction(int64(uint64), lambda builder, x: builder.ctpop(x))
-leading_zeros = instruction(int64(uint64), lambda builder, x: builder.ctlz(x, _BIT(0)))
-trailing_zeros = instruction(int64(uint64), lambda builder, x: builder.cttz(x, _BIT(0)))
-swap_bytes = instruction(uint64(uint64), lambda builder, x: builder.bswap(x))
+popcount = _instruction(int64(uint64), lambda builder, x: builder.ctpop(x))
+leading_zeros = _instruction(int64(uint64), lambda builder, x: builder.ctlz(x, _BIT(0)))
+trailing_zeros = _instruction(int64(uint64), lambda builder, x: builder.cttz(x, _BIT(0)))
+swap_bytes = _instruction(uint64(uint64), lambda builder, x: builder.bswap(x))
 
 
 def _bits_from(builder, n, bits, register):
@@ -88,22 +88,22 @@ def _bits_from(builder, n, bits, register):
     return builder.select(builder.icmp_signed(">=", shift, _NUMBER(bits)), word(0), part)
 
 
-bits_from = instruction(uint64(int32), lambda builder, n: _bits_from(builder, n, 64, "l"))
-bits_from32 = instruction(uint32(int32), lambda builder, n: _bits_from(builder, n, 32, "r"))
+bits_from = _instruction(uint64(int32), lambda builder, n: _bits_from(builder, n, 64, "l"))
+bits_from32 = _instruction(uint32(int32), lambda builder, n: _bits_from(builder, n, 32, "r"))
 
 
 def _address(builder, data, i):
     return builder.bitcast(builder.gep(data, [i]), _BYTES)
 
 
-@instruction(lambda array, i: void(array, intp))
+@_instruction(lambda array, i: void(array, intp))
 def prefetch(builder, array, i):
     if not _on_gpu(builder):
         how = _NUMBER(0), _NUMBER(3), _NUMBER(1)  # to read, into every cache, data
         _call(builder, "llvm.prefetch.p0", _NOTHING, _address(builder, array, i), *how)
 
 
-@instruction(
+@_instruction(
     lambda target, i, source, j, n: void(target, intp, source, intp, intp),
     touches=lambda builder, target, i, source, j, n: [(0, i, n), (2, j, n)],
 )
@@ -139,7 +139,7 @@ def _find_by_words(builder, data, byte, start, stop):
     return builder.select(builder.icmp_signed("<", place, stop), place, _WORD(-1))
 
 
-@instruction(
+@_instruction(
     lambda data, byte, start, stop: intp(data, uint8, intp, intp),
     touches=lambda builder, data, byte, start, stop: [(0, start, builder.sub(stop, start))],
 )
@@ -166,7 +166,7 @@ def _load_word(builder, data, i):
 
 def _of_array(result, n):
     """Return a decorator of ``emit`` that reads n elements of an array from an index on."""
-    return instruction(lambda data, i: result(data, intp), touches=lambda builder, data, i: [(0, i, n)])
+    return _instruction(lambda data, i: result(data, intp), touches=lambda builder, data, i: [(0, i, n)])
 
 
 load_little_endian = _of_array(uint64, 8)(lambda builder, data, i: _load_word(builder, data, i))
@@ -217,13 +217,13 @@ def load_unit(builder, words, i):
     return _tuple_of(builder, [builder.extract_element(loaded, _NUMBER(h)) for h in range(2)])
 
 
-@instruction(int32(*5 * (int64,)))
+@_instruction(int32(*5 * (int64,)))
 def call_c(builder, address, a, b, c, d):
     kind = ir.FunctionType(_NUMBER, [_WORD] * 4)
     return builder.call(builder.inttoptr(address, kind.as_pointer()), [a, b, c, d])
 
 
-@instruction(lambda array, i: int64(array, intp))
+@_instruction(lambda array, i: int64(array, intp))
 def address_of(builder, array, i):
     return builder.ptrtoint(builder.gep(array, [i]), _WORD)
 
@@ -231,7 +231,7 @@ def address_of(builder, array, i):
 # Only for kernels (warp.py): 16 bytes at a time, and packed 16-bit arithmetic.
 
 
-@instruction(lambda words, i, a, b: void(words, intp, uint64, uint64))
+@_instruction(lambda words, i, a, b: void(words, intp, uint64, uint64))
 def store_unit(builder, words, i, a, b):
     pair = builder.insert_element(ir.Constant(_PAIR, ir.Undefined), a, _NUMBER(0))
     builder.store(builder.insert_element(pair, b, _NUMBER(1)), _pair_at(builder, words, i), align=16)
@@ -255,15 +255,15 @@ def _assembly(builder, text, *words):
 _TWO, _THREE = uint32(uint32, uint32), uint32(uint32, uint32, uint32)
 _ADD_MAX = "{ .reg .b32 t; add.u16x2 t, $1, $2; max.u16x2 $0, t, $3; }"  # VIADDMNMX from sm_90 on
 _PERMUTE = "prmt.b32 $0, $1, $2, $3;"
-max_u16x2 = instruction(_TWO, lambda builder, x, y: _assembly(builder, "max.u16x2 $0, $1, $2;", x, y))
-add_max_u16x2 = instruction(_THREE, lambda builder, x, y, z: _assembly(builder, _ADD_MAX, x, y, z))
-permute_bytes = instruction(_THREE, lambda builder, x, y, z: _assembly(builder, _PERMUTE, x, y, z))
+max_u16x2 = _instruction(_TWO, lambda builder, x, y: _assembly(builder, "max.u16x2 $0, $1, $2;", x, y))
+add_max_u16x2 = _instruction(_THREE, lambda builder, x, y, z: _assembly(builder, _ADD_MAX, x, y, z))
+permute_bytes = _instruction(_THREE, lambda builder, x, y, z: _assembly(builder, _PERMUTE, x, y, z))
 
 
 # Vectors (simd.py).
 
 
-class LanesType(types.Type):
+class _LanesType(types.Type):
     """Numba's type of 32 lanes of uint8 or int32."""
 
     def __init__(self, dtype):
@@ -271,13 +271,13 @@ class LanesType(types.Type):
         super().__init__(f"Lanes({dtype})")
 
 
-@register_model(LanesType)
+@register_model(_LanesType)
 class _LanesModel(models.PrimitiveModel):
     def __init__(self, manager, lanes):
         super().__init__(manager, lanes, _vector(ir.IntType(lanes.dtype.bitwidth)))
 
 
-_SUMS = LanesType(int32)
+_SUMS = _LanesType(int32)
 
 
 def _vector(element):
@@ -308,17 +308,17 @@ def _touches(builder, array, i, v=None):
     return [(0, i, LANES)]
 
 
-@instruction(lambda array, i: LanesType(array.dtype)(array, intp), touches=_touches)
+@_instruction(lambda array, i: _LanesType(array.dtype)(array, intp), touches=_touches)
 def load(builder, array, i):
     return builder.load(_lanes_at(builder, array, i), align=array.type.pointee.width // 8)
 
 
-@instruction(lambda array, i, v: void(array, intp, v), touches=_touches)
+@_instruction(lambda array, i, v: void(array, intp, v), touches=_touches)
 def store(builder, array, i, v):
     builder.store(v, _lanes_at(builder, array, i), align=array.type.pointee.width // 8)
 
 
-@instruction(lambda array, x: LanesType(array.dtype)(array, intp))
+@_instruction(lambda array, x: _LanesType(array.dtype)(array, intp))
 def fill(builder, array, x):
     element = array.type.pointee
     return _splat(builder, builder.trunc(x, element) if x.type.width > element.width else x)
@@ -329,40 +329,40 @@ def _larger(builder, v, w, order=">"):
     return builder.select(compare(order, v, w), v, w)
 
 
-_lane_by_lane = instruction(lambda v, w: v(v, w))
+_lane_by_lane = _instruction(lambda v, w: v(v, w))
 maximum = _lane_by_lane(lambda builder, v, w: _larger(builder, v, w))
 minimum = _lane_by_lane(lambda builder, v, w: _larger(builder, v, w, "<"))
 plus = _lane_by_lane(lambda builder, v, w: builder.add(v, w))
 minus = _lane_by_lane(lambda builder, v, w: builder.sub(v, w))
 differ = _lane_by_lane(lambda builder, v, w: builder.xor(v, w))
 common = _lane_by_lane(lambda builder, v, w: builder.and_(v, w))
-zero_sums = instruction(_SUMS(), lambda builder: _every(_NUMBER, 0))
-signs = instruction(lambda v: v(v), lambda builder, v: builder.ashr(v, _every(_NUMBER, 31)))
+zero_sums = _instruction(_SUMS(), lambda builder: _every(_NUMBER, 0))
+signs = _instruction(lambda v: v(v), lambda builder, v: builder.ashr(v, _every(_NUMBER, 31)))
 
 
-@instruction(lambda v, n: v(v, intp))
+@_instruction(lambda v, n: v(v, intp))
 def shifted(builder, v, n):
     return builder.shl(v, _numbers(builder, n))
 
 
-@instruction(lambda v, n: v(v, intp))
+@_instruction(lambda v, n: v(v, intp))
 def rotate(builder, v, n):
     return _call(builder, f"llvm.fshl.v{LANES}i32", v.type, v, v, _numbers(builder, n))
 
 
-@instruction(_SUMS(uint64))
+@_instruction(_SUMS(uint64))
 def codes(builder, x):
     by = ir.Constant(_vector(x.type), [62 - 2 * lane for lane in range(LANES)])
     symbols = builder.and_(builder.lshr(_splat(builder, x), by), _every(x.type, 3))
     return builder.trunc(symbols, _vector(_NUMBER))
 
 
-@instruction(lambda v, w, x, y: x(v, w, x, y))
+@_instruction(lambda v, w, x, y: x(v, w, x, y))
 def choose(builder, v, w, x, y):
     return builder.select(builder.icmp_unsigned("==", v, w), x, y)
 
 
-@instruction(lambda v, first, last: v(v, intp, intp))
+@_instruction(lambda v, first, last: v(v, intp, intp))
 def within(builder, v, first, last):
     lane = ir.Constant(_vector(_NUMBER), list(range(LANES)))
     low = builder.icmp_signed(">=", lane, _numbers(builder, first))
@@ -370,18 +370,18 @@ def within(builder, v, first, last):
     return builder.select(builder.and_(low, high), v, _every(v.type.element, 0))
 
 
-@instruction(lambda v, w: uint32(v, w))
+@_instruction(lambda v, w: uint32(v, w))
 def equal_bits(builder, v, w):
     return builder.bitcast(builder.icmp_unsigned("==", v, w), _NUMBER)
 
 
-@instruction(lambda sums, v, w: sums(sums, v, w))
+@_instruction(lambda sums, v, w: sums(sums, v, w))
 def add_difference(builder, sums, v, w):
     difference = builder.sub(builder.zext(v, sums.type), builder.zext(w, sums.type))
     absolute = _call(builder, f"llvm.abs.v{LANES}i32", sums.type, difference, _BIT(0))
     return builder.add(sums, absolute)
 
 
-@instruction(int32(_SUMS))
+@_instruction(int32(_SUMS))
 def total(builder, sums):
     return _call(builder, f"llvm.vector.reduce.add.v{LANES}i32", _NUMBER, sums)

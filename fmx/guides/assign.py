@@ -66,13 +66,13 @@ def scanned(strands: int, after: str = "", before: str = "") -> Where:
 
 
 @inlined
-def n_windows(where, length):
+def _n_windows(where, length):
     """Return the number of windows in a read of ``length`` bases; an upper bound if they are scanned."""
     return 2 * length if where.is_scanned else where.offset.size
 
 
 @inlined
-def window(where, i):
+def _window(where, i):
     """Return (begin of window i, whether it is on the reverse strand)."""
     if where.is_scanned:
         return i >> 1, (i & 1) == 1
@@ -80,7 +80,7 @@ def window(where, i):
 
 
 @inlined
-def reach(where, length, longest):
+def _reach(where, length, longest):
     """Return (first, last + 1) of the bases that windows of up to ``longest`` bases cover."""
     if where.is_scanned:
         return np.int64(0), length
@@ -91,7 +91,7 @@ def reach(where, length, longest):
 
 
 @inlined
-def fits(where, batch, r, bit, place):
+def _fits(where, batch, r, bit, place):
     """Return whether a window of read r is on a searched strand, between matching flanks.
 
     ``place``: (begin, length, whether on the reverse strand); ``bit``: sets.PLAIN.
@@ -158,7 +158,7 @@ class CountOptions:
 
 UNSURE = -3  # instead of a guide, like NONE and MANY: a base of the guide has low quality
 WORST = 33  # the lowest quality as a character
-PLAIN = np.where(CODE < 4, CODE, 0).astype(np.uint8)  # byte -> code of its base, 0 for other bytes
+_PLAIN = np.where(CODE < 4, CODE, 0).astype(np.uint8)  # byte -> code of its base, 0 for other bytes
 
 
 class Rules(NamedTuple):
@@ -170,7 +170,7 @@ class Rules(NamedTuple):
     where: Where
     mismatches: int
     quality: int
-    plain: np.ndarray = PLAIN
+    plain: np.ndarray = _PLAIN
     bit: np.ndarray = BIT
 
 
@@ -202,7 +202,7 @@ def assign(rules: Rules, batch: ReadBatch, n: int, n_left: int) -> Assignments:
     return assigned
 
 
-class GuideHit(NamedTuple):
+class _GuideHit(NamedTuple):
     """A guide, NONE or MANY; begin and end of its window, and whether it is on the reverse strand."""
 
     guide: np.int64
@@ -212,7 +212,7 @@ class GuideHit(NamedTuple):
 
 
 @inlined
-def unknown_letters(batch, r, bit, begin, n, reverse):
+def _unknown_letters(batch, r, bit, begin, n, reverse):
     """Return (number of the n bases that are not A, C, G, T or U, low bit of the last of them in the key)."""
     count, wild = 0, np.uint64(0)
     if not batch.searchable[r]:
@@ -224,19 +224,19 @@ def unknown_letters(batch, r, bit, begin, n, reverse):
 
 
 @inlined
-def look_up(rules, batch, r, packed, n_off):
+def _look_up(rules, batch, r, packed, n_off):
     """Return the guide that windows of read r match with ``n_off`` mismatches, 0 or 1.
 
     ``packed``: (words uint64, position in the read of their first base).
     """
-    table, where, best = rules.table, rules.where, GuideHit(np.int64(NONE), np.int64(0), np.int64(0), False)
+    table, where, best = rules.table, rules.where, _GuideHit(np.int64(NONE), np.int64(0), np.int64(0), False)
     for which in range(table.lengths.size):
         n = table.lengths[which]
-        for i in range(n_windows(where, batch.length[r])):
-            begin, reverse = window(where, i)
-            if begin + n > batch.length[r] or not fits(where, batch, r, rules.bit, (begin, n, reverse)):
+        for i in range(_n_windows(where, batch.length[r])):
+            begin, reverse = _window(where, i)
+            if begin + n > batch.length[r] or not _fits(where, batch, r, rules.bit, (begin, n, reverse)):
                 continue
-            unknown, wild = unknown_letters(batch, r, rules.bit, begin, n, reverse)
+            unknown, wild = _unknown_letters(batch, r, rules.bit, begin, n, reverse)
             if unknown > n_off:
                 continue
             key = symbols(packed[0], 0, begin - packed[1], n)
@@ -246,16 +246,16 @@ def look_up(rules, batch, r, packed, n_off):
             if guide == NONE:
                 continue
             if guide == MANY or (best.guide != NONE and best.guide != guide):
-                return GuideHit(np.int64(MANY), best.begin, best.end, best.reverse)
+                return _GuideHit(np.int64(MANY), best.begin, best.end, best.reverse)
             if best.guide == NONE:
-                best = GuideHit(guide, begin, begin + n, reverse)
+                best = _GuideHit(guide, begin, begin + n, reverse)
         if best.guide != NONE:
             break
     return best
 
 
 @inlined
-def is_sure(batch, r, begin, end, least):
+def _is_sure(batch, r, begin, end, least):
     """Return whether all bases in [begin, end) of read r have quality ``least`` or more; true for FASTA."""
     if least > WORST and batch.quality_start[r] >= 0:
         for j in range(begin, end):
@@ -265,13 +265,13 @@ def is_sure(batch, r, begin, end, least):
 
 
 @inlined
-def keep_left(rules, batch, r, packed, assigned):
+def _keep_left(rules, batch, r, packed, assigned):
     """Keep the first window of an unassigned read, if all its bases are A, C, G, T or U."""
     n = assigned.left_length
-    for i in range(n_windows(rules.where, batch.length[r])):
-        begin, reverse = window(rules.where, i)
-        if begin + n <= batch.length[r] and fits(rules.where, batch, r, rules.bit, (begin, n, reverse)):
-            unknown, _ = unknown_letters(batch, r, rules.bit, begin, n, reverse)
+    for i in range(_n_windows(rules.where, batch.length[r])):
+        begin, reverse = _window(rules.where, i)
+        if begin + n <= batch.length[r] and _fits(rules.where, batch, r, rules.bit, (begin, n, reverse)):
+            unknown, _ = _unknown_letters(batch, r, rules.bit, begin, n, reverse)
             key = symbols(packed[0], 0, begin - packed[1], n)
             assigned.left[r] = reverse_complement(key, n) if reverse else key
             assigned.has_left[r] = unknown == 0
@@ -282,18 +282,18 @@ def keep_left(rules, batch, r, packed, assigned):
 def _assign(rules, batch, words, assigned):
     """Fill ``assigned``; ``words`` uint64: room for the bases of the longest read and one more word."""
     for r in range(assigned.guide.size):
-        first, last = reach(rules.where, batch.length[r], rules.table.lengths[0])
-        hit, n_off = GuideHit(np.int64(NONE), np.int64(0), np.int64(0), False), 0
+        first, last = _reach(rules.where, batch.length[r], rules.table.lengths[0])
+        hit, n_off = _GuideHit(np.int64(NONE), np.int64(0), np.int64(0), False), 0
         if first < last:
             pack_read(batch.data, batch.start[r] + first, last - first, rules.plain, words, 0)
             for n_off in range(rules.mismatches + 1):  # n_off is used after the loop
-                hit = look_up(rules, batch, r, (words, first), n_off)
+                hit = _look_up(rules, batch, r, (words, first), n_off)
                 if hit.guide != NONE:
                     break
         guide = hit.guide
-        if guide >= 0 and not is_sure(batch, r, hit.begin, hit.end, rules.quality):
+        if guide >= 0 and not _is_sure(batch, r, hit.begin, hit.end, rules.quality):
             guide = np.int64(UNSURE)
         if guide == NONE and first < last and r < assigned.left.size:
-            keep_left(rules, batch, r, (words, first), assigned)
+            _keep_left(rules, batch, r, (words, first), assigned)
         assigned.guide[r], assigned.begin[r] = guide, hit.begin
         assigned.reverse[r], assigned.off[r] = hit.reverse, n_off

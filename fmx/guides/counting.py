@@ -74,7 +74,7 @@ class SampleFile:
         parts = None
         if self.where is None:
             try:
-                if parts := reads_of(span):
+                if parts := _reads_of(span):
                     self.where = find(list(map(input_name, self.paths)), parts[0].batches)
             except BaseException:
                 self.is_over = True  # other threads stop reading this file
@@ -90,7 +90,7 @@ class SampleFile:
                 self.lock.release()
 
 
-def opened_first(file: tuple[int, int, tuple], find: Find) -> SampleFile:
+def _opened_first(file: tuple[int, int, tuple], find: Find) -> SampleFile:
     """Return a SampleFile of which only the first reads were read, to find where guides are; it is closed."""
     with closing(SampleFile(*file, 1)) as first:
         while first.where is None and not first.is_over:
@@ -111,11 +111,11 @@ class FileSpan(NamedTuple):
 
     def read(self, _: object) -> tuple[SampleFile, list[Reads]]:
         """Return (its file, its Reads).  Raises InputError."""
-        parts = reads_of(self.span) if self.parts is None else self.parts
+        parts = _reads_of(self.span) if self.parts is None else self.parts
         return self.file, [reads._replace(number=reads.number - self.first + 1) for reads in parts]
 
 
-def reads_of(span: Any) -> list[Reads]:
+def _reads_of(span: Any) -> list[Reads]:
     """Return the Reads of a Span or PairSpan; empty if it has none."""
     if isinstance(span, PairSpan):
         pairs = span.read(is_sam=False)
@@ -126,14 +126,14 @@ def reads_of(span: Any) -> list[Reads]:
     return [reads for reads in parts if reads.batches[0].length.size]
 
 
-def files_of(samples: Sequence[Sample]) -> list[tuple[int, int, tuple]]:
+def _files_of(samples: Sequence[Sample]) -> list[tuple[int, int, tuple]]:
     """Return (number of the sample, number of the file in it, path or paths of mates) of all files."""
     return [
         (i, file, paths) for i, sample in enumerate(samples) for file, paths in enumerate(sample.together())
     ]
 
 
-def spans_of(
+def _spans_of(
     samples: Sequence[Sample], n_threads: int, share: InputShare
 ) -> Generator[SampleFile, None, None]:
     """Yield the files of samples, n_threads of them at a time, each repeatedly until it is over.
@@ -141,7 +141,7 @@ def spans_of(
     Files that are not busy come first: a file that can only be read in order keeps one worker busy, several
     keep all of them busy.
     """
-    files = files_of(samples)
+    files = _files_of(samples)
     n_readers = max(1, n_threads // len(files))
     left = (SampleFile(*one, n_readers, share) for one in files)
     opened = list(islice(left, n_threads))
@@ -160,29 +160,29 @@ def spans_of(
             file.close()
 
 
-def spans_in_order(
+def _spans_in_order(
     samples: Sequence[Sample], n_threads: int, share: InputShare, find: Find
 ) -> Generator[FileSpan, None, None]:
     """Yield all spans of samples, one file after the other."""
-    for one in files_of(samples):
+    for one in _files_of(samples):
         with closing(SampleFile(*one, n_threads, share)) as file:
             while span := file.take(find):
                 yield span
 
 
-LOOKED_AT = 10_000  # first reads of a file, in which offsets and strands of guides are found
-LEAST = 0.01  # least fraction of the guides found at an offset
-CHANCE = 5  # times the number expected by chance
+_LOOKED_AT = 10_000  # first reads of a file, in which offsets and strands of guides are found
+_LEAST = 0.01  # least fraction of the guides found at an offset
+_CHANCE = 5  # times the number expected by chance
 
-NOT_FOUND = (
+_NOT_FOUND = (
     "no guide found in the first {}: is it the right library{}? If guides are rare here, say where "
     "they are with --offset, --after or --before, or search whole reads with --anywhere"
 )
-SEVERAL = (
+_SEVERAL = (
     "cannot choose between the several guides in the first {}: say which one to count with --offset, "
     "--after or --before{}"
 )
-OTHER_STRAND = {
+_OTHER_STRAND = {
     FORWARD: "the guides in the first {} are reverse complements: leave out --forward-only",
     REVERSE: "the guides in the first {} are not reverse complements: leave out --reverse-only",
 }
@@ -249,16 +249,16 @@ class Counter:
         """
         where, empty = self._where(batches)
         if empty:
-            n, mate, both = min(LOOKED_AT, batches[0].length.size), empty[0], FORWARD | REVERSE
+            n, mate, both = min(_LOOKED_AT, batches[0].length.size), empty[0], FORWARD | REVERSE
             batch, strands = batches[mate], self.options.looked[mate].strands
             n_several = np.count_nonzero(self._assigned(mate, batch, n, strands).guide == MANY)
-            what = SEVERAL if 2 * n_several >= n else NOT_FOUND
+            what = _SEVERAL if 2 * n_several >= n else _NOT_FOUND
             if strands != both and self._places(mate, batch, n, strands ^ both):
-                what = OTHER_STRAND[strands]
+                what = _OTHER_STRAND[strands]
             order = ", and are -1 and -2 in the right order" if self._kind == LISTED else ""
             reads = "read" if n == 1 else n_of(n, "read")
             error = InputError(names[mate], "", what.format(reads, order))
-            if what != NOT_FOUND or not self._has_guides_elsewhere:
+            if what != _NOT_FOUND or not self._has_guides_elsewhere:
                 raise error
             self._warn(f"{error}; its reads count as unassigned")
         return where
@@ -271,13 +271,13 @@ class Counter:
             where, empty = self._where(batches)
             return () if empty else where
 
-        files = (file for file in files_of(self._samples) if all(map(os.path.isfile, file[2])))
-        return any(opened_first(file, look).where for file in files)
+        files = (file for file in _files_of(self._samples) if all(map(os.path.isfile, file[2])))
+        return any(_opened_first(file, look).where for file in files)
 
     def _where(self, batches: tuple[ReadBatch, ...]) -> tuple[tuple, list]:
         """Return (where guides are, the mates without any if no read or pair can count)."""
         where = [looked.where() for looked in self.options.looked]
-        n = min(LOOKED_AT, batches[0].length.size)
+        n = min(_LOOKED_AT, batches[0].length.size)
         for mate, batch in enumerate(batches):
             if where[mate] is None:
                 where[mate] = at_offsets(self._places(mate, batch, n, self.options.looked[mate].strands))
@@ -294,7 +294,7 @@ class Counter:
         add_hits(assigned.guide, assigned, 0, hits)
         keys = np.add.reduceat((table.guides >= 0).astype(np.int64), table.first)
         by_chance = n * float((keys / 4.0**table.lengths).sum())
-        least = max(LEAST * hits[:2].sum(), CHANCE * by_chance, 1)
+        least = max(_LEAST * hits[:2].sum(), _CHANCE * by_chance, 1)
         places = [
             (-int(hits[strand, offset]), offset, bool(strand))
             for strand in range(2)
@@ -361,23 +361,23 @@ def _some(words: Iterable[str]) -> str:
     return ", ".join(first[:n]) + (f" and {len(first) - n:,} more" if first[n:] else "")
 
 
-def spans_of_shard(samples: Sequence[Sample], shard: Any, counter: Counter) -> Iterator[FileSpan]:
+def _spans_of_shard(samples: Sequence[Sample], shard: Any, counter: Counter) -> Iterator[FileSpan]:
     """Yield the spans of a ``shard`` (jobs.shard.ShardRun) of samples.
 
     Each file is opened once more to find where guides are in its first reads.
     """
-    files = files_of(samples)
+    files = _files_of(samples)
     opened: dict[int, SampleFile] = {}
     first, *second = zip(*(paths for _, _, paths in files), strict=True)
     paths: ReadFiles = PairedFiles(first, *second) if second else first
     plan = shard.cut(InputRange(paths, CHUNK_SIZE, counter.options.n_threads))
     for number, before, span in plan.numbered():
         if number not in opened:
-            opened[number] = opened_first(files[number], counter.find)
+            opened[number] = _opened_first(files[number], counter.find)
         yield FileSpan(opened[number], span, None, before)
 
 
-NO_READS = ReadsOutput()
+_NO_READS = ReadsOutput()
 
 
 @dataclass(frozen=True)
@@ -395,7 +395,7 @@ class CountSummary(RunCounts):
         return f"{n_of(n, things[:-1])}: {self.assigned:,} assigned ({100 * self.assigned / max(n, 1):.2f} %)"
 
 
-class PairCountSummary(CountSummary):
+class _PairCountSummary(CountSummary):
     """Summary of a run over pairs, which are counted as its ``reads``."""
 
     things = "pairs"
@@ -415,7 +415,7 @@ def count(
     measurement = Measurement(output.report or Report((), {}))
     measurement.begin(progress.wall)
     with run.opened(output) as outputs:
-        inputs = None if run.is_whole else spans_of_shard(samples, run, counter)
+        inputs = None if run.is_whole else _spans_of_shard(samples, run, counter)
         with progress.wall.spending("counting"):
             result = count_all(
                 counter, samples, progress, measurement.clock, inputs, output.reads, outputs.write
@@ -423,7 +423,7 @@ def count(
         progress.wall.turn_to("writing")
         outputs.write(pack(result) if inputs else result.table(output.kind))
         n, assigned = (sum(getattr(each, name) for each in result.tallies) for name in ("reads", "assigned"))
-        summary = (PairCountSummary if samples[0].second else CountSummary)(n, assigned)
+        summary = (_PairCountSummary if samples[0].second else CountSummary)(n, assigned)
 
         def facts() -> dict:
             return measurement.facts(["the CPU"], result, {} if inputs else result.details())
@@ -436,7 +436,7 @@ def count(
 
 def count_all(
     counter: Counter, samples: Sequence[Sample], progress: Progress, clock: Clock | None = None,
-    inputs: Iterator[FileSpan] | None = None, output: ReadsOutput = NO_READS,
+    inputs: Iterator[FileSpan] | None = None, output: ReadsOutput = _NO_READS,
     write: Callable[[Any], object] | None = None,
 ) -> CountResult:  # fmt: skip
     """Count the guides of a Counter in samples, or in ``inputs`` of a shard; ``clock`` measures the time.
@@ -448,9 +448,9 @@ def count_all(
         share = InputShare([path for sample in samples for path in sample.paths])
         progress.follow(share)
         if output.files:
-            items = spans_in_order(samples, counter.options.n_threads, share, counter.find)
+            items = _spans_in_order(samples, counter.options.n_threads, share, counter.find)
         else:
-            items = spans_of(samples, counter.options.n_threads, share)
+            items = _spans_of(samples, counter.options.n_threads, share)
     targets, n_threads = counter.targets, counter.options.n_threads
     unit, n, start = "pair" if targets.pairs else "read", 0, time.monotonic()
     sums = [TallySum(targets.n_rows) for _ in samples]

@@ -47,12 +47,11 @@ _CONTENTS = [  # of a column of sequences; words of a few letters may also be na
 _JUDGED = 1000  # lines
 
 
-def columns_of(path: str, rows: list, columns: tuple = ()) -> tuple[dict[str, int], bool, str]:
+def _columns_of(path: str, rows: list, columns: tuple = ()) -> tuple[dict[str, int], bool, str]:
     """Return ({sequence, and second (of pairs), id, gene if any: column}, whether the first line is a header,
     what was assumed if it could be wrong) of a table; ``rows`` from read_rows.
 
-    ``columns``: pairs of a key of COLUMN_KEYS and the name or number of its column.
-    Raises InputError if it is unclear which column has the sequences.
+    ``columns``: as of read_library.  Raises InputError if it is unclear which column has the sequences.
     """
     where, names = f"line {rows[0][0]}", rows[0][1]
     numbers, is_header = _by_option(path, where, names, columns)
@@ -173,9 +172,9 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(repr(brief(name, 60)) for name in names[:12]) + more
 
 
-LARGE = 1 << 28  # bytes; libraries are smaller
-WITH_PAM = 23  # bases of a Cas9 guide with its PAM
-LONGEST, SHORTEST = 32, 4  # bases of a guide: 32 fit into a word; shorter ones occur everywhere
+_LARGE = 1 << 28  # bytes; libraries are smaller
+_WITH_PAM = 23  # bases of a Cas9 guide with its PAM
+_LONGEST, _SHORTEST = 32, 4  # bases of a guide: 32 fit into a word; shorter ones occur everywhere
 
 
 @dataclass(frozen=True)
@@ -220,8 +219,8 @@ class Library:
 def read_library(path: str, columns: tuple = (), say: Callable[[str], None] | None = None) -> Library:
     """Read the guides of a file; a guide without an id is named by its sequence.
 
-    ``columns``: as for columns_of; ``say`` receives notes on how a table was read.  Raises InputError, which
-    names the line or record.
+    ``columns``: pairs of a key of COLUMN_KEYS and the name or number of its column; ``say`` receives notes on
+    how a table was read.  Raises InputError, which names the line or record.
     """
     text = read_text(path)
     if text.startswith("@"):
@@ -258,8 +257,8 @@ def read_library(path: str, columns: tuple = (), say: Callable[[str], None] | No
         library.seconds.extend(sequences[1:])
     if not library.ids:
         raise InputError(path, "", "no guides: give a table of id, sequence and gene, or FASTA")
-    if say and all(len(x) == WITH_PAM and x.endswith("GG") for x in library.sequences):
-        say(f"{path}: all guides have {WITH_PAM} bases and end with GG: remove the PAM, if it is one")
+    if say and all(len(x) == _WITH_PAM and x.endswith("GG") for x in library.sequences):
+        say(f"{path}: all guides have {_WITH_PAM} bases and end with GG: remove the PAM, if it is one")
     return library
 
 
@@ -272,13 +271,13 @@ def _problem(name: str, sequence: str) -> str:
     codes = sequence.strip("ACGT")
     if other := codes.strip(IUPAC.decode()):
         return f"the sequence of {name} contains {shown(other[0])!r}, which is not a base"
-    if not SHORTEST <= len(sequence) <= LONGEST:
+    if not _SHORTEST <= len(sequence) <= _LONGEST:
         size = n_of(len(sequence), "base")
-        what = f"the sequence of {name} has {size}; a guide has {SHORTEST} to {LONGEST}"
+        what = f"the sequence of {name} has {size}; a guide has {_SHORTEST} to {_LONGEST}"
         advice = (
             ": give longer ones as FASTA to fmx index, and count with fmx search --length N --counts FILE"
         )
-        return what + advice * (len(sequence) > LONGEST)
+        return what + advice * (len(sequence) > _LONGEST)
     if codes and spellings(sequence) is None:
         return f"the sequence of {name} matches more than {MOST_SPELLINGS:,} sequences: use fewer IUPAC codes"
     return ""
@@ -297,7 +296,7 @@ def begins_reads(path: str, byte: int) -> None:
     except InputError:
         is_library = False
         with suppress(InputError):
-            is_library = os.path.getsize(path) < LARGE and _is_like(1, *read_library(path).sequences)
+            is_library = os.path.getsize(path) < _LARGE and _is_like(1, *read_library(path).sequences)
         if is_library:
             raise InputError(path, "", "this is a library of guides, not reads: give it with -l") from None
         raise
@@ -310,7 +309,7 @@ def _rows_of_table(
     rows = read_rows(path, text, _KNOWN)
     if not rows:
         return
-    columns, is_header, note = columns_of(path, rows, options)
+    columns, is_header, note = _columns_of(path, rows, options)
     if note and say:
         say(f"{path}: {note}")
     several = [columns[key] for key in ("sequence", "second") if key in columns]

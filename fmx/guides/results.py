@@ -19,12 +19,12 @@ from .samples import Sample
 from .table import MANY, NONE
 from .targets import FIRST, INEXACT, RECOMBINED, GuideTally, TallySum, counts_of_pairs, pair_keys
 
-TOP = 20  # unassigned sequences to report
+_TOP = 20  # unassigned sequences to report
 _LETTERS = np.frombuffer(b"ACGT", np.uint8)
 
 
 @dataclass(frozen=True)
-class GuidePlace:
+class _GuidePlace:
     """Where guides begin in reads, or in mates 1 or 2: ``reads`` were counted there."""
 
     mate: int
@@ -98,7 +98,7 @@ class SampleStats:
         return {**asdict(self), **rounded, **lists}
 
 
-def stats_of(
+def _stats_of(
     sample: Sample, tally: GuideTally, counts: np.ndarray, left_length: int, ids: Sequence[str]
 ) -> SampleStats:
     """Return the statistics of a sample, from its tally, and ``counts`` int64[n]: reads per row.
@@ -110,7 +110,7 @@ def stats_of(
     order = np.argsort(-hits, axis=None, kind="stable")[: np.count_nonzero(hits)]
     places = [divmod(i, hits.shape[1]) for i in order.tolist()]
     keys, n = np.unique(tally.left[0], return_counts=True)
-    top = np.lexsort((keys, -n))[:TOP]
+    top = np.lexsort((keys, -n))[:_TOP]
     shifts = np.arange(2 * left_length - 2, -1, -2, dtype=np.uint64)
     rows = _LETTERS[((keys[top, None] >> shifts) & np.uint64(3)).astype(np.int64)]
     sequences = [row.tobytes().decode() for row in rows]
@@ -122,7 +122,7 @@ def stats_of(
         zero_guides=int(np.count_nonzero(counts == 0)), low_guides=int(np.count_nonzero(counts < LOW)),
         mean_reads=float(counts.mean()) if counts.size else 0.0,
         median_reads=float(np.median(counts)) if counts.size else 0.0, skew=skew(counts), gini=gini(counts),
-        offsets=tuple(GuidePlace(1 + row // 2, at, "+-"[row % 2], int(hits[row, at])) for row, at in places),
+        offsets=tuple(_GuidePlace(1 + row // 2, at, "+-"[row % 2], int(hits[row, at])) for row, at in places),
         top_unassigned=tuple(zip(sequences, n[top].tolist(), strict=True)),
         lost_guides=tuple(ids[i] for i in np.flatnonzero(counts == 0).tolist()) if ids else (),
     )  # fmt: skip
@@ -165,7 +165,7 @@ class CountResult:
         """The SampleStats of each sample."""
         ids = self.library.ids if self.library.sequences else []  # rows may be the pairs that occur
         each = zip(self.samples, self.tallies, self.counts, strict=True)
-        return [stats_of(*sample, self.left_length, ids) for sample in each]
+        return [_stats_of(*sample, self.left_length, ids) for sample in each]
 
     def table(self, kind: str) -> bytes:
         """Return the table of counts in the format ``kind``: a line per guide, or per sample and guide."""
@@ -249,8 +249,8 @@ def unpack(pieces: Iterator) -> CountResult:
     return CountResult(library, samples, tallies, counts, about["left_length"], before)
 
 
-FEW = 0.2  # fraction of the reads of a sample
-ENOUGH = 100  # reads per guide, on average
+_FEW = 0.2  # fraction of the reads of a sample
+_ENOUGH = 100  # reads per guide, on average
 
 
 def say_samples(result: CountResult, progress: Progress, options: CountOptions) -> None:
@@ -260,20 +260,20 @@ def say_samples(result: CountResult, progress: Progress, options: CountOptions) 
         if not each.reads:
             progress.warn(f"no reads in {', '.join(shown(input_name(file)) for file in each.files)}")
         progress.say(each.sentence())
-        if each.assigned < FEW * each.reads <= each.with_guide:
+        if each.assigned < _FEW * each.reads <= each.with_guide:
             have = "has" if each.low_quality == 1 else "have"
             progress.say(
                 f"hint: sample {each.sample}: of {n_of(each.with_guide, each.unit)} with a guide, "
                 f"{each.low_quality:,} {have} a base below --min-quality {options.quality} in the guide"
             )
     is_planned = bool(result.library.sequences)  # rows are not the pairs of guides that occur
-    if thin := [each for each in stats if 0 < each.mean_reads < ENOUGH and is_planned]:
+    if thin := [each for each in stats if 0 < each.mean_reads < _ENOUGH and is_planned]:
         means = ", ".join(f"{each.mean_reads:.3g}" for each in thin[:5])
         progress.say(
-            f"warning: {_named_samples(thin)}: {means} {thin[0].unit}s per guide on average; below {ENOUGH}, "
-            "counts vary much by chance"
+            f"warning: {_named_samples(thin)}: {means} {thin[0].unit}s per guide on average; "
+            f"below {_ENOUGH}, counts vary much by chance"
         )
-    few = [each for each in stats if each.with_guide < FEW * each.reads]
+    few = [each for each in stats if each.with_guide < _FEW * each.reads]
     many = [each for each in few if 2 * each.ambiguous > each.reads]
     if many:
         why = (

@@ -12,7 +12,7 @@ from ..input.tables import find_columns, read_rows, read_text
 from ..system import PLACE
 
 _STDIN = ("-", "/dev/stdin", "/dev/fd/0")
-COLUMNS = {
+_COLUMNS = {
     "sample": ("sample", "samplename", "sampleid", "name", "label", "id"),
     "reads": ("reads", "reads1", "fastq", "fastq1", "fastqpath", "file", "path", "read1", "r1"),
     "mates": ("reads2", "mates", "fastq2", "read2", "r2"),
@@ -83,13 +83,13 @@ def read_sheet(path: str) -> list:
 
     A sample has a line for each of its files; paths are relative to the current folder.  Raises InputError.
     """
-    rows = read_rows(path, read_text(path), COLUMNS)
-    columns = find_columns(rows[0][1], COLUMNS) if rows else {}
+    rows = read_rows(path, read_text(path), _COLUMNS)
+    columns = find_columns(rows[0][1], _COLUMNS) if rows else {}
     if not {"sample", "reads"} <= set(columns):
         raise InputError(path, "line 1", "a sample sheet needs a header with columns sample and reads")
     samples: dict = {}
     for number, cells in rows[1:]:
-        name, first, second = (cells[columns[x]] if x in columns else "" for x in COLUMNS)
+        name, first, second = (cells[columns[x]] if x in columns else "" for x in _COLUMNS)
         if not name or not first:
             raise InputError(path, f"line {number}", "sample without a name or a file of reads")
         files = samples.setdefault(name, Sample(name, ()))

@@ -56,7 +56,7 @@ class GuideTable(NamedTuple):
 
 
 @inlined
-def mix(key):
+def _mix(key):
     """Return the hash of a key in the high bits of a word (multiplicative hashing)."""
     return np.uint64(key) * np.uint64(_MIX)
 
@@ -64,7 +64,7 @@ def mix(key):
 @inlined
 def find(table, which, key):
     """Return the guide with this key, of length number ``which``; NONE, or MANY."""
-    mixed = mix(key)
+    mixed = _mix(key)
     bit = mixed >> table.mark_shift
     if (at(table.marks, bit >> np.uint64(6)) >> (bit & np.uint64(63))) & np.uint64(1) == 0:
         return np.int64(NONE)
@@ -91,7 +91,7 @@ def near(table, which, key, wild):
             continue
         part = key & low if is_low else key >> np.uint64(2 * n_low)
         bucket = table.halves.first[2 * which + half]
-        bucket += np.int64(mix(part) >> table.halves.shifts[2 * which + half])
+        bucket += np.int64(_mix(part) >> table.halves.shifts[2 * which + half])
         for i in range(table.halves.starts[bucket], table.halves.starts[bucket + 1]):
             different = (key ^ table.halves.keys[i]) & ~unknown
             different = (different | (different >> np.uint64(1))) & np.uint64(0x5555555555555555)
@@ -179,7 +179,7 @@ def _put(table, which, keys, guides):
     """Insert keys uint64[n] of guides int32[n] into the table of length number ``which``."""
     first, last = table.first[which], np.int64(np.uint64(0xFFFFFFFFFFFFFFFF) >> table.shifts[which])
     for i in range(keys.size):
-        mixed = mix(keys[i])
+        mixed = _mix(keys[i])
         bit = mixed >> table.mark_shift
         table.marks[bit >> np.uint64(6)] |= np.uint64(1) << (bit & np.uint64(63))
         slot = np.int64(mixed >> table.shifts[which])

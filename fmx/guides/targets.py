@@ -13,15 +13,15 @@ from .library import Library
 from .table import MANY, NONE, GuideTable, find, find_others, hash_table, keys_of, make_table
 
 RECOMBINED = -4  # instead of a guide: both mates have guides, but they are not a pair of the library
-READS, INEXACT = 0, 5  # in GuideTally.totals; between them the reads for NONE to RECOMBINED
-N_TOTALS = 6
-AT_ONCE = 1 << 22  # keys of pairs that are kept before they are added up
+_READS, INEXACT = 0, 5  # in GuideTally.totals; between them the reads for NONE to RECOMBINED
+_N_TOTALS = 6
+_AT_ONCE = 1 << 22  # keys of pairs that are kept before they are added up
 FIRST = 1 << 20  # reads per file whose windows are kept if unassigned
 OFFSETS = 512  # offsets that are counted separately; the last one includes all beyond
 
 
 class GuideTally(NamedTuple):
-    """``counts`` int64[n]: reads per row; ``totals`` int64[N_TOTALS]; ``hits`` int64[4, OFFSETS]: counted
+    """``counts`` int64[n]: reads per row; ``totals`` int64[_N_TOTALS]; ``hits`` int64[4, OFFSETS]: counted
     reads by strand and offset of the guide (rows 2 and 3: mates 2); ``left`` uint64[2, k]: keys of windows of
     unassigned reads, and (number of the file << 32 | number of the read in it); ``pairs`` uint64[2, k]: keys
     of pairs and their counts, if rows are not known in advance.
@@ -36,7 +36,7 @@ class GuideTally(NamedTuple):
     @classmethod
     def of_nothing(cls, n: int) -> "GuideTally":
         """Return an empty tally with n rows."""
-        sums = np.zeros(n, np.int64), np.zeros(N_TOTALS, np.int64), np.zeros((4, OFFSETS), np.int64)
+        sums = np.zeros(n, np.int64), np.zeros(_N_TOTALS, np.int64), np.zeros((4, OFFSETS), np.int64)
         return cls(*sums, np.empty((2, 0), np.uint64), np.empty((2, 0), np.uint64))
 
     def after(self, n_reads: list, most: int) -> "GuideTally":
@@ -51,7 +51,7 @@ class GuideTally(NamedTuple):
 
     @property
     def reads(self) -> int:
-        return int(self.totals[READS])
+        return int(self.totals[_READS])
 
     @property
     def assigned(self) -> int:
@@ -76,7 +76,7 @@ class TallySum:
         self._left.append(tally.left)
         self._pairs.append(tally.pairs)
         self._n_pairs += tally.pairs.shape[1]
-        if self._n_pairs > AT_ONCE:
+        if self._n_pairs > _AT_ONCE:
             self._pairs = [_added(self._pairs)]
             self._n_pairs = 0
 
@@ -110,7 +110,7 @@ def counts_of_pairs(tallies: Sequence[GuideTally]) -> np.ndarray:
 
 
 @compiled
-def add_counts(guide, off, tally):
+def _add_counts(guide, off, tally):
     """Count reads by ``guide`` int32[n]; ``off`` uint8[n]: mismatches."""
     for r in range(guide.size):
         if guide[r] >= 0:
@@ -118,7 +118,7 @@ def add_counts(guide, off, tally):
             tally.totals[INEXACT] += off[r]
         else:
             tally.totals[-np.int64(guide[r])] += 1
-    tally.totals[READS] += guide.size
+    tally.totals[_READS] += guide.size
 
 
 @compiled
@@ -130,7 +130,7 @@ def add_hits(guide, assigned, mate, hits):
             hits[2 * mate + np.int64(assigned.reverse[r]), offset] += 1
 
 
-EITHER, LISTED, EVERY = range(3)  # a guide in one mate; a pair of a library; any pair of guides
+EITHER, LISTED, _EVERY = range(3)  # a guide in one mate; a pair of a library; any pair of guides
 
 
 class GuidePairs(NamedTuple):
@@ -141,7 +141,7 @@ class GuidePairs(NamedTuple):
     table: GuideTable
 
 
-def make_pairs(kind: int, one: Sequence[int] = (), two: Sequence[int] = ()) -> GuidePairs:
+def _make_pairs(kind: int, one: Sequence[int] = (), two: Sequence[int] = ()) -> GuidePairs:
     """Return the GuidePairs of a kind; ``one``, ``two``: numbers of the guides of each listed pair, without
     repeats."""
     keys = (np.array(one, np.uint64) << np.uint64(32)) | np.array(two, np.uint64)
@@ -149,10 +149,10 @@ def make_pairs(kind: int, one: Sequence[int] = (), two: Sequence[int] = ()) -> G
 
 
 @compiled
-def join(assigned, pairs, guide, off, keys):
+def _join(assigned, pairs, guide, off, keys):
     """Find the row of each pair of mates from both assignments: ``guide`` int32[n], ``off`` uint8[n].
 
-    With EVERY the row is 0, and ``keys`` uint64[n] identify the pair.
+    With _EVERY the row is 0, and ``keys`` uint64[n] identify the pair.
     """
     mates, others = assigned
     for r in range(guide.size):
@@ -163,7 +163,7 @@ def join(assigned, pairs, guide, off, keys):
                 guide[r] = max(one, two) if one >= 0 or two >= 0 else min(one, two)
         elif one >= 0 and two >= 0:
             keys[r] = (np.uint64(one) << np.uint64(32)) | np.uint64(two)
-            row = np.int64(0) if pairs.kind == EVERY else find(pairs.table, 0, keys[r])
+            row = np.int64(0) if pairs.kind == _EVERY else find(pairs.table, 0, keys[r])
             guide[r] = RECOMBINED if row == NONE else row
         else:
             guide[r] = NONE if one == NONE or two == NONE else MANY if one == MANY or two == MANY else UNSURE
@@ -171,7 +171,7 @@ def join(assigned, pairs, guide, off, keys):
 
 
 @dataclass(frozen=True, eq=False)
-class Guides:
+class _Guides:
     """Guides that a mate may contain: ``ids`` and ``sequences`` by number, and their ``table``."""
 
     path: str
@@ -197,7 +197,7 @@ class Guides:
 class Targets:
     """``guides`` of single reads, or of mates 1 and mates 2; ``pairs``: how those of mates are combined.
 
-    ``library``: a row for each guide or pair; None with EVERY, whose rows are the pairs seen.
+    ``library``: a row for each guide or pair; None with _EVERY, whose rows are the pairs seen.
     """
 
     guides: tuple
@@ -220,14 +220,14 @@ class Targets:
         if self.pairs:
             n = guide.size
             guide, off, keys = np.empty(n, np.int32), np.empty(n, np.uint8), np.empty(n, np.uint64)
-            join(tuple(assigned), self.pairs, guide, off, keys)
-            if self.pairs.kind == EVERY:
+            _join(tuple(assigned), self.pairs, guide, off, keys)
+            if self.pairs.kind == _EVERY:
                 unique, times = np.unique(keys[guide >= 0], return_counts=True)
                 tally = tally._replace(pairs=np.stack([unique, times.astype(np.uint64)]))
         left = np.flatnonzero(assigned[0].has_left & (guide[:n_left] == NONE))
         places = (left + place).astype(np.uint64)
         tally = tally._replace(left=np.stack([assigned[0].left[left], places]))
-        add_counts(guide, off, tally)
+        _add_counts(guide, off, tally)
         for mate, each in enumerate(assigned):
             add_hits(guide, each, mate, tally.hits)
         return tally, guide
@@ -256,11 +256,11 @@ def make_targets(libraries: Sequence[Library], is_paired: bool) -> Targets:
             what = "one of two libraries has pairs: give one library of pairs, or two libraries of guides"
             raise InputError(each.path, "", what)
     if len(libraries) > 1:
-        return Targets(tuple(map(_guides, libraries)), make_pairs(EVERY), None)
+        return Targets(tuple(map(_guides, libraries)), _make_pairs(_EVERY), None)
     if not library.seconds:
         guides = _guides(library)
         return Targets(
-            (guides, guides) if is_paired else (guides,), make_pairs(EITHER) if is_paired else None, library
+            (guides, guides) if is_paired else (guides,), _make_pairs(EITHER) if is_paired else None, library
         )
     sides, numbers = [], []
     for sequences in (library.sequences, library.seconds):
@@ -271,8 +271,8 @@ def make_targets(libraries: Sequence[Library], is_paired: bool) -> Targets:
         numbers.append([number[sequence] for sequence in sequences])
         ids = [library.ids[i] for i in first.values()]
         sides.append(_guides(replace(library, ids=ids, sequences=list(first))))
-    return Targets(tuple(sides), make_pairs(LISTED, *numbers), library)
+    return Targets(tuple(sides), _make_pairs(LISTED, *numbers), library)
 
 
-def _guides(library: Library) -> Guides:
-    return Guides(library.path, library.ids, library.sequences, make_table(library.sequences))
+def _guides(library: Library) -> _Guides:
+    return _Guides(library.path, library.ids, library.sequences, make_table(library.sequences))

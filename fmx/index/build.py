@@ -74,7 +74,7 @@ def build_index(
         for add, span in zip(adders(writer, len(spans), progress), spans, strict=True):
             part = part_of(reference, *span)
             if options.sparse:
-                add_sparse(add, options.sparse, words[0], part, n_threads, progress)
+                _add_sparse(add, options.sparse, words[0], part, n_threads, progress)
                 if not options.layouts:
                     add("text_words", words[0])
                 del words[0]
@@ -84,7 +84,7 @@ def build_index(
         writer.commit({
             "fmx_version": __version__, "n_text": reference.n_text,
             **({"parts": sizes} if len(sizes) > 1 else {}),
-            **meta_of(reference.groups, options.sparse),
+            **_meta_of(reference.groups, options.sparse),
             "n_contigs": len(reference.names), "n_bases": int(reference.lengths.sum()),
             "n_blocks": reference.blocks.length.size, "layouts": [str(name) for name in options.layouts],
             "sa_rate": options.sa_rate, "prefix_length": options.prefix_length,
@@ -92,7 +92,7 @@ def build_index(
         })  # fmt: skip
 
 
-def meta_of(groups: Groups | None, sparse: object) -> dict:
+def _meta_of(groups: Groups | None, sparse: object) -> dict:
     """Return the entries of meta.json for Groups and a sparse suffix array, either of which may be None."""
     return {
         "format": SPARSE if sparse else GROUPED if groups else FORMAT,
@@ -123,7 +123,7 @@ def choose_backend(
     return choose_place(device, on_gpu, lambda: Cores(n_threads), tell)
 
 
-def add_sparse(
+def _add_sparse(
     add: Add, name: SparseName, words: np.ndarray, reference: Reference, n_threads: int, progress: Progress
 ) -> None:  # fmt: skip
     """Make and write the sparse suffix array ``name`` of a part, whose packed text is ``words``."""
@@ -208,7 +208,7 @@ def add_groups(path: str | os.PathLike, table: str, progress: Progress | None = 
         groups = read_groups(table, names, progress.say)
         for key, array in group_arrays(groups).items():
             writer.add(key, array)
-        writer.commit(meta_of(groups, writer.meta.get("sparse")))
+        writer.commit(_meta_of(groups, writer.meta.get("sparse")))
         return len(groups.names)
 
 
@@ -258,7 +258,7 @@ def add_layouts(
                 array_name = part_arrays(meta, number)["text_words"]
                 words = read_checked(path, meta, [array_name], n_threads)[array_name]
                 part = part_of(reference, *part_span(meta, number))
-                add_sparse(add, sparse, words, part, n_threads, progress)
+                _add_sparse(add, sparse, words, part, n_threads, progress)
             added, entries = [str(sparse)], {"format": SPARSE, "sparse": str(sparse)}
         if names or adds_lcp:
             backend = choose_backend(device, n_threads, max(sizes))

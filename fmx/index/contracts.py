@@ -21,8 +21,8 @@ from ..compiler.primitives import at
 # Limits of layouts with units.  GPU engines keep rows, counts and numbers of units in 32 bits, and pack a
 # k-symbol and two offsets into 32 bits.  An entry has at most 64 units, so that those of a warp's threads fit
 # into the shared memory of a block.
-SYMBOL_BITS, OFFSET_BITS, ROW_BITS = 6, 12, 10  # k is at most 3
-ROW = (1 << ROW_BITS) - 1  # of an offset; an entry counts in at most ROW + 1 rows
+SYMBOL_BITS, OFFSET_BITS, _ROW_BITS = 6, 12, 10  # k is at most 3
+ROW = (1 << _ROW_BITS) - 1  # of an offset; an entry counts in at most ROW + 1 rows
 MAX_ROWS = 2**32 - 2
 NONE = 255  # code of a row without k-symbol
 LARGE_LCP = 255  # byte of an LCP value that is in a list (bwt.py)

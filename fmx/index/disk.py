@@ -42,7 +42,7 @@ from .reference import COLUMNS, MAX_SYMBOLS, are_names
 from .sparse import SparseName, parse_sparse
 
 META = "meta.json"
-FASTA = r"\.(fa|fasta|fna|ffn|fas)(\.(gz|bgz|bgzf|bz2|xz|zst))?$"
+_FASTA = r"\.(fa|fasta|fna|ffn|fas)(\.(gz|bgz|bgzf|bz2|xz|zst))?$"
 
 
 def index_at(path: str | os.PathLike) -> Path:
@@ -51,13 +51,13 @@ def index_at(path: str | os.PathLike) -> Path:
     If there is none, returns ``path``, which is refused when it is opened.
     """
     name = os.fspath(path)
-    candidates = name, f"{name.rstrip(os.sep)}.fmx", re.sub(FASTA, ".fmx", name)
+    candidates = name, f"{name.rstrip(os.sep)}.fmx", re.sub(_FASTA, ".fmx", name)
     return Path(next((each for each in candidates if os.path.isfile(os.path.join(each, META))), name))
 
 
 def what_is_there(path: Path) -> str:
     """Describe what to do if ``path`` is no index: it is named wrongly, or not built yet."""
-    if re.search(FASTA, path.name) and path.is_file():
+    if re.search(_FASTA, path.name) and path.is_file():
         return f"this is a reference, not its index: build one with 'fmx index {path}'"
     if path.is_file():
         return "this is a file, not an index: name the folder that 'fmx index' wrote"
@@ -67,7 +67,7 @@ def what_is_there(path: Path) -> str:
         names = []
     from difflib import get_close_matches  # only for errors
 
-    usual = re.sub(FASTA, "", str(path)).removesuffix(".fmx") + ".fmx"
+    usual = re.sub(_FASTA, "", str(path)).removesuffix(".fmx") + ".fmx"
     missing = "there is no index at this path" + (f" or at {usual}" if usual != str(path) else "")
     if meant := get_close_matches(path.name.removesuffix(".fmx"), names, 1):
         return f"{missing}; did you mean {path.parent / meant[0]}.fmx?"
@@ -87,7 +87,7 @@ def default_index_path(reference: str | os.PathLike) -> str:
 _STRETCH = 1 << 18  # bytes that are still in the cache when they are read a second time
 
 
-def scan(array: Any, start: int, stop: int, form: ArraySpec) -> tuple:
+def _scan(array: Any, start: int, stop: int, form: ArraySpec) -> tuple:
     """Return (hexadecimal xxh3-64, whether values match the form) of elements start to stop of a flat array.
 
     The order is checked including the element before ``start``.
@@ -146,7 +146,7 @@ _RANGES = {  # of the numbers in meta.json
 GROUPED, SPARSE = 2, 3  # formats of an index with groups of contigs, and with a sparse suffix array
 
 
-def check_meta(meta: dict) -> None:
+def _check_meta(meta: dict) -> None:
     """Check types and ranges of all entries, and that exactly the required arrays are listed."""
     for key, (low, high) in _RANGES.items():
         _need(_is_whole(meta.get(key), low, high), f"{key} is not a whole number from {low} to {high}")
@@ -177,7 +177,7 @@ def check_meta(meta: dict) -> None:
     arrays: Any = meta.get("arrays")
     once = len(set(names)) == len(names) and isinstance(arrays, dict)
     _need(once, "a layout is listed twice, or arrays is not a table")
-    required = forms(meta)
+    required = _forms(meta)
     _need(not required.keys() - arrays.keys(), "a required array is not listed")
     _need(not arrays.keys() - required.keys(), "an unknown array is listed")
     for name, form in required.items():
@@ -210,7 +210,7 @@ def _layout_named(name: object) -> LayoutName | SparseName | None:
     return parsed if str(parsed) == name else None
 
 
-def forms(meta: dict) -> dict:
+def _forms(meta: dict) -> dict:
     """Return {name: ArraySpec} for every array of an index."""
     c, b, sizes = meta["n_contigs"], meta["n_blocks"], part_sizes(meta)
     required = {
@@ -343,7 +343,7 @@ def _seal_digest(meta: dict) -> str:
 # Reading.
 
 FORMAT = 1  # of an index with neither groups nor a sparse suffix array
-FORMATS = FORMAT, GROUPED, SPARSE
+_FORMATS = FORMAT, GROUPED, SPARSE
 PIECE = 1 << 26
 
 
@@ -396,10 +396,10 @@ def read_meta(path: str | os.PathLike) -> dict:
     """
     path = Path(path)
     meta = read_any_meta(path)
-    if meta["format"] not in FORMATS:
+    if meta["format"] not in _FORMATS:
         raise not_whole(path, f"index format {meta['format']}, but this fmx reads {FORMAT} to {SPARSE}")
     try:
-        check_meta(meta)
+        _check_meta(meta)
     except ValueError as error:
         raise not_whole(path / META, f"not a valid index ({error})") from error
     for name in meta["arrays"]:
@@ -426,7 +426,7 @@ def read_any_meta(path: Path) -> dict:
     try:
         meta = json.loads(text)
         checksum, version = meta["checksum"], meta["format"]
-        is_right = type(version) is int and (version not in FORMATS or checksum == meta_checksum(meta))
+        is_right = type(version) is int and (version not in _FORMATS or checksum == meta_checksum(meta))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise not_whole(file, "damaged") from error
     if not is_right:
@@ -499,13 +499,13 @@ def check_arrays(path: str | os.PathLike, meta: dict, arrays: dict, n_threads: i
     Raises IndexFileError for the first that differs.  The pieces of all arrays are distributed over threads
     together, the largest first.
     """
-    required, pieces = forms(meta), {}
+    required, pieces = _forms(meta), {}
     for name, array in arrays.items():
         flat, step = np.ascontiguousarray(array).reshape(-1), PIECE // array.itemsize
         for i in range(0, max(flat.size, 1), step):
             pieces[name, i] = flat, i, min(i + step, flat.size), required[name]
     largest_first = sorted(pieces, key=lambda key: pieces[key][1] - pieces[key][2])
-    scans = run_all(scan, [pieces[key] for key in largest_first], n_threads)
+    scans = run_all(_scan, [pieces[key] for key in largest_first], n_threads)
     scan_of = dict(zip(largest_first, scans, strict=True))
     for name in arrays:
         file, scans = Path(path) / f"{name}.npy", [scan_of[key] for key in pieces if key[0] == name]

@@ -40,7 +40,7 @@ _UPPER[ord(".")] = ord(".")
 _UPPER[[ord(" "), ord("\t"), CR]] = _BLANK
 
 
-def read_letters(
+def _read_letters(
     source: Source, n_threads: int = 1, tell: Callable[[], object] = lambda: None, size: int = CHUNK_SIZE
 ) -> tuple[np.ndarray, np.ndarray, list[bytes]]:
     """Return (letters uint8, upper case; starts int64[n + 1] of contigs there; headers without '>').
@@ -150,7 +150,7 @@ def _scan(data, i, begin, upper, letters, at):
     return n_letters, n_contigs, bad
 
 
-GROUP_COLUMNS = {
+_GROUP_COLUMNS = {
     "contig": ("contig", "sequence", "seqid", "seqname", "chrom", "chromosome", "accession", "name"),
     "group": ("group", "strain", "genome", "species", "taxon", "sample", "file", "reference"),
 }
@@ -162,7 +162,7 @@ def read_groups(path: str, contigs: Sequence[str], tell: Callable[..., object]) 
     ``tell`` gets a message if the table has other contigs.  Raises InputError that names the line, or a
     contig without a line.
     """
-    columns, rows = read_named(path, GROUP_COLUMNS)
+    columns, rows = read_named(path, _GROUP_COLUMNS)
     group_of: dict = {}
     for number, cells in rows:
         where = f"line {number}"
@@ -222,7 +222,7 @@ def read_fasta(
                 share.note(number, source.position())
                 done(share())
 
-            of_file, starts_in_file, headers = read_letters(source, n_threads, tell, size)
+            of_file, starts_in_file, headers = _read_letters(source, n_threads, tell, size)
         share.note(number, source.size)
         done(share())
         if strange := other_than_dna(of_file[:LOOKED_AT]):

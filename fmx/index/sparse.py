@@ -30,7 +30,7 @@ from ..errors import UnsupportedError
 from .layouts import DEFAULT, ArraySpec
 from .reference import find_block
 
-MAX_K, MAX_W = 31, 64
+_MAX_K, _MAX_W = 31, 64
 
 
 class SparseName(NamedTuple):
@@ -79,8 +79,8 @@ def parse_sparse(name: str) -> SparseName | None:
     if match is None:
         return None
     k, w = (int(number or usual) for number, usual in zip(match.groups(), SparseName(), strict=True))
-    if k % 2 == 0 or not 3 <= k <= MAX_K or not 1 <= w <= MAX_W:
-        raise UnsupportedError(f"no layout {name!r}: k must be odd and 3 to {MAX_K}, and w 1 to {MAX_W}")
+    if k % 2 == 0 or not 3 <= k <= _MAX_K or not 1 <= w <= _MAX_W:
+        raise UnsupportedError(f"no layout {name!r}: k must be odd and 3 to {_MAX_K}, and w 1 to {_MAX_W}")
     return SparseName(k, w)
 
 
@@ -217,7 +217,7 @@ def packed_key(words, first, i, n, reverse):
 # places at a time.
 
 SPAN = 1024  # symbols that are hashed together
-_WIDTH = SPAN + 4 * MAX_W
+_WIDTH = SPAN + 4 * _MAX_W
 _HASH, _FORWARD, _REVERSE, _OTHER = 0, _WIDTH, 2 * _WIDTH, 3 * _WIDTH
 ROOM = 4 * _WIDTH  # int32 of working memory for the compiled code here
 _A, _C, _G = 0x3C8BFBB3, 0x1CB6E4A9, 0x6C53A7E1  # bits of the bases
@@ -267,7 +267,7 @@ def hash_kmers(words, first, start, n, k, room):
 @inlined
 def find_minimizers(room, n, w):
     """Mark which of n hashed k-mers are the smallest of a window of w among them (``minimizers``)."""
-    base, n_windows = _FORWARD + MAX_W, n - w + 1
+    base, n_windows = _FORWARD + _MAX_W, n - w + 1
     for i in range(0, n, LANES):
         store(room, base + i, load(room, _HASH + i))
     p = 1
@@ -278,7 +278,7 @@ def find_minimizers(room, n, w):
         _least_of_two(room, base, n_windows, w - p)
     for i in range(_FORWARD, base, LANES):
         store(room, i, fill(room, _LOW))
-    for i in range(base + n_windows, base + n + MAX_W, LANES):
+    for i in range(base + n_windows, base + n + _MAX_W, LANES):
         store(room, i, fill(room, _LOW))
     p = 1
     while 2 * p <= w:
@@ -303,7 +303,7 @@ def _most_of_two(room, base, n, p):
 @inlined
 def minimizers(room, i, w):
     """Return a uint32: bit j is set if k-mer i + j of those hashed is the smallest of a window."""
-    return simd.equal_bits(load(room, _HASH + i), load(room, _FORWARD + MAX_W + i - w + 1))
+    return simd.equal_bits(load(room, _HASH + i), load(room, _FORWARD + _MAX_W + i - w + 1))
 
 
 @inlined

@@ -4,7 +4,7 @@
     place    rows, by part, and within a part in text order
     order    a part: by buckets, and rows of large buckets by the text
 
-A part is PART_BITS bits of buckets, which fit a core's cache.  The rows do not depend on the number of
+A part is _PART_BITS bits of buckets, which fit a core's cache.  The rows do not depend on the number of
 threads.
 """
 
@@ -37,10 +37,10 @@ from .sparse import (
     row_of,
 )  # fmt: skip
 
-PART_BITS = 16
+_PART_BITS = 16
 
 
-class Text(NamedTuple):
+class _Text(NamedTuple):
     """A text of n symbols, packed in ``words``, and its ``blocks``; k, w and 2^n_bits buckets."""
 
     words: Array
@@ -61,23 +61,23 @@ def build_sparse(
 ) -> SparseTable:
     """Build the SparseTable ``name`` of a part: n_text symbols, packed in ``words``."""
     cores, n_bits = Cores(n_threads), bucket_bits(n_text, name.w)
-    text = Text(words, blocks, n_text, name.k, name.w, n_bits)
+    text = _Text(words, blocks, n_text, name.k, name.w, n_bits)
     size = cores.stretch_size(n_text, 64)
-    n_stretches, n_parts = -(-n_text // size), 1 << max(n_bits - PART_BITS, 0)
+    n_stretches, n_parts = -(-n_text // size), 1 << max(n_bits - _PART_BITS, 0)
     sampled = np.zeros(n_text // 64 + 1, np.uint64)
     counts = np.zeros((n_stretches, n_parts), np.int64)
-    cores.run(SamplePositions(text, sampled, counts, np.empty((n_stretches, ROOM), np.int32)), n_text, size)
+    cores.run(_SamplePositions(text, sampled, counts, np.empty((n_stretches, ROOM), np.int32)), n_text, size)
     done(0.5)
     ends = np.cumsum(counts.T).reshape(n_parts, n_stretches)
     rows, low = np.empty(ends[-1, -1], np.uint64), np.empty(ends[-1, -1], np.uint16)
     to = np.ascontiguousarray((ends - counts.T).T)
     borders = np.append(to[0], rows.size)
-    cores.run(PlaceRows(text, sampled, to, rows, low), n_text, size)
+    cores.run(_PlaceRows(text, sampled, to, rows, low), n_text, size)
     done(0.75)
     del sampled
     starts = np.zeros((1 << n_bits) + 1, np.uint32)
     starts[-1] = rows.size
-    n_buckets = 1 << min(n_bits, PART_BITS)
+    n_buckets = 1 << min(n_bits, _PART_BITS)
 
     def order(part: int) -> None:
         """Order the rows of a part, and record where its buckets start."""
@@ -86,7 +86,7 @@ def build_sparse(
         most = _to_buckets(rows[start:stop].copy(), low[start:stop], start, rows, of_part)
         if most > SMALL_BUCKET:
             keys, spare_keys, ends, counts = (np.empty(n, np.int64) for n in (most, most, most, N_DIGITS))
-            buffers = RowBuffers(keys, spare_keys, np.empty(most, np.uint64), ends, counts)
+            buffers = _RowBuffers(keys, spare_keys, np.empty(most, np.uint64), ends, counts)
             _order_buckets(text, rows, of_part, stop, buffers)
 
     run_all(order, [(part,) for part in range(n_parts)], n_threads)
@@ -104,8 +104,8 @@ def _span_of(text, block, start, stop):
 
 
 @do.of("text sampled counts room")
-def SamplePositions(job, stretch, start, stop):
-    """Set a bit of ``sampled`` uint64 for each sampled position of a Text, and count their rows.
+def _SamplePositions(job, stretch, start, stop):
+    """Set a bit of ``sampled`` uint64 for each sampled position of a _Text, and count their rows.
 
     ``counts`` int64[stretches, parts], both initially zero; ``room`` int32[stretches, ROOM].
     """
@@ -127,14 +127,14 @@ def SamplePositions(job, stretch, start, stop):
                     job.sampled[word + 1] |= bits >> np.uint64(64 - shift)
                 while bits:
                     kmer, _ = canonical(text.words, 0, i + j + trailing_zeros(bits), text.k)
-                    counts[bucket_of(kmer, text.n_bits) >> PART_BITS] += 1
+                    counts[bucket_of(kmer, text.n_bits) >> _PART_BITS] += 1
                     bits &= bits - np.uint64(1)
             i += n
         block += 1
 
 
 @do.of("text sampled to rows low")
-def PlaceRows(job, stretch, start, stop):
+def _PlaceRows(job, stretch, start, stop):
     """Write ``rows`` uint64 and the low bits of their buckets, ``low`` uint16.
 
     ``to`` int64[stretches, parts]: where those of a stretch begin.
@@ -152,10 +152,10 @@ def PlaceRows(job, stretch, start, stop):
                 begin, end, _, _ = _span_of(text, block, start, stop)
             kmer, strand = canonical(text.words, 0, position, text.k)
             bucket = bucket_of(kmer, text.n_bits)
-            i = to[bucket >> PART_BITS]
-            to[bucket >> PART_BITS] = i + 1
+            i = to[bucket >> _PART_BITS]
+            to[bucket >> _PART_BITS] = i + 1
             job.rows[i] = row_of(text.words, position, strand, text.k, begin, end)
-            job.low[i] = bucket & ((1 << PART_BITS) - 1)
+            job.low[i] = bucket & ((1 << _PART_BITS) - 1)
 
 
 @compiled
@@ -184,7 +184,7 @@ _SMALL = 64  # rows that are sorted by insertion
 _AHEAD = 8
 
 
-class RowBuffers(NamedTuple):
+class _RowBuffers(NamedTuple):
     """A thread's memory for up to n rows.
 
     ``keys`` and ``spare_keys`` int64[n]; ``spare`` uint64[n]; ``ends`` int64[n]: at the first of a run of

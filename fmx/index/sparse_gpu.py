@@ -37,7 +37,7 @@ def _rotated(x: int, n: int) -> int:
 
 
 @device
-def next_hashes(room, forward, reverse, bases):
+def _next_hashes(room, forward, reverse, bases):
     """Advance both hashes by one base."""
     step = at(room, bases)
     forward = np.uint32(np.uint32(forward << np.uint32(1)) | np.uint32(forward >> np.uint32(31)))
@@ -50,9 +50,9 @@ def _try_two(room, state, bases, shift, place):
     """Advance by two bases and compare each k-mer: (forward, reverse, smallest, its place)."""
     forward, reverse, best, best_place = state
     for_first, for_second = bases
-    forward, reverse = next_hashes(room, forward, reverse, (for_first >> shift) & np.uint32(15))
+    forward, reverse = _next_hashes(room, forward, reverse, (for_first >> shift) & np.uint32(15))
     best, best_place = _better(forward, reverse, place, best, best_place)
-    forward, reverse = next_hashes(room, forward, reverse, (for_second >> shift) & np.uint32(15))
+    forward, reverse = _next_hashes(room, forward, reverse, (for_second >> shift) & np.uint32(15))
     best, best_place = _better(forward, reverse, np.int32(place + 1), best, best_place)
     return forward, reverse, best, best_place
 
@@ -67,7 +67,7 @@ def _better(forward, reverse, place, best, best_place):
 
 
 @device
-def in_turn(enters, leaves):
+def _in_turn(enters, leaves):
     """Return the 16 bases that enter and leave, by steps: (of the first of each two, of the second)."""
     low, high = np.uint32(0x33333333), np.uint32(0xCCCCCCCC)
     first = np.uint32(np.uint32(np.uint32(enters >> np.uint32(2)) & low) | np.uint32(leaves & high))
@@ -88,14 +88,14 @@ def _begin(k, steps, room, words, first, half):
     n, i = k - 1, np.int64(0)
     forward, reverse = np.uint32(steps[N_STEPS] >> np.uint64(32)), np.uint32(steps[N_STEPS])
     if n >= 16:
-        one, two = in_turn(np.uint32(word >> np.uint64(32)), np.uint32(0))
+        one, two = _in_turn(np.uint32(word >> np.uint64(32)), np.uint32(0))
         for by in range(28, -4, -4):
             shift = np.uint32(by)
-            forward, reverse = next_hashes(room, forward, reverse, (one >> shift) & np.uint32(15))
-            forward, reverse = next_hashes(room, forward, reverse, (two >> shift) & np.uint32(15))
+            forward, reverse = _next_hashes(room, forward, reverse, (one >> shift) & np.uint32(15))
+            forward, reverse = _next_hashes(room, forward, reverse, (two >> shift) & np.uint32(15))
         word, i = word << np.uint64(32), np.int64(16)
     while i < n:
-        forward, reverse = next_hashes(room, forward, reverse, np.uint32(word >> np.uint64(62)))
+        forward, reverse = _next_hashes(room, forward, reverse, np.uint32(word >> np.uint64(62)))
         word, i = word << np.uint64(2), i + 1
     return forward, reverse
 
@@ -114,7 +114,7 @@ def smallest_kmer(k, steps, room, words, first, begin, n):
         next_half = _half(words, first, begin + i + 1 + ahead)
         enters = np.uint32(((enters | np.uint64(next_half)) << shift) >> np.uint64(32))
         leaves = np.uint32(np.uint32(last << np.uint32(30)) | np.uint32(half >> np.uint32(2)))
-        last, place, bases = half, np.int32(16 * i), in_turn(enters, leaves)
+        last, place, bases = half, np.int32(16 * i), _in_turn(enters, leaves)
         if 16 * i + 16 <= n:
             best_place, state = state[3], (state[0], state[1], state[2], np.int32(-1))
             for j in range(8):
@@ -127,7 +127,7 @@ def smallest_kmer(k, steps, room, words, first, begin, n):
             for j in range(n - 16 * i):
                 pair = bases[1] if j & 1 else bases[0]
                 pair = (pair >> np.uint32(28 - 4 * (j >> 1))) & np.uint32(15)
-                forward, reverse = next_hashes(room, forward, reverse, pair)
+                forward, reverse = _next_hashes(room, forward, reverse, pair)
                 best, best_place = _better(forward, reverse, np.int32(place + j), best, best_place)
             state = forward, reverse, best, best_place
     return np.int64(state[3])

@@ -82,15 +82,15 @@ def PackKeys(job, stretch, start, stop):
         job.words[w] = word
 
 
-def pack_keys(backend: Backend, text: Array) -> Array:
-    """Return the words of a text on the backend, and a spare word for ``key_at``."""
+def _pack_keys(backend: Backend, text: Array) -> Array:
+    """Return the words of a text on the backend, and a spare word for ``_key_at``."""
     words = backend.empty(-(-text.size // PER_KEY) + 2, np.uint64)
     backend.run(PackKeys(text, words), words.size)
     return words
 
 
 @inlined
-def key_at(words, i, k):
+def _key_at(words, i, k):
     """Return the k symbols (1 to 21) from position i (0 <= i <= n) as a uint64, the first one highest."""
     word = quotient(i, PER_KEY)
     shift = np.uint64(3 * (i - PER_KEY * word))
@@ -112,18 +112,18 @@ _LINE = 8  # items of a cache line
 
 
 @by_type
-def take(into, bucket, item):
+def _take(into, bucket, item):
     """Add the item of a suffix, in the thread that scans it."""
 
 
-@take.of("counts")
-def Count(into, bucket, item):
+@_take.of("counts")
+def _Count(into, bucket, item):
     """Count the suffixes in each bucket: ``counts`` int64[4^c]."""
     into.counts[bucket] += 1
 
 
-@take.of("items first low high")
-def Fill(into, bucket, item):
+@_take.of("items first low high")
+def _Fill(into, bucket, item):
     """Write ``items`` int64[m] of the buckets from ``low`` up to ``high``, from ``first`` int64[4^c] on.
 
     ``first`` of the other buckets is a place that is written but never read; this avoids a branch.
@@ -148,19 +148,19 @@ def sort_suffixes(
     that, they take one per symbol, or, without divsufsort, what the buffers of one thread take.
     """
     by_bucket = _sort_in_buckets(text, n_threads, c, done, for_buffers)  # which frees its items
-    return None if by_bucket is None else sort_ties(*by_bucket, LIMIT, n_threads)
+    return None if by_bucket is None else _sort_ties(*by_bucket, LIMIT, n_threads)
 
 
 def _sort_in_buckets(
     text: Array, n_threads: int, c: int | None, done: Callable, for_buffers: int
 ) -> tuple[np.ndarray, list] | None:
-    """Return (suffix array, with tied rows; groups of these, as sort_ties takes them), or None."""
+    """Return (suffix array, with tied rows; groups of these, as _sort_ties takes them), or None."""
     n = text.size
     if c is None:  # the smallest for which a bucket has at most _BUCKET suffixes on average
         c = next(c for c in range(1, 17) if n <= _BUCKET << 2 * c)
     cut = spans(n, n_threads)
     counts = np.zeros((len(cut), 4**c), np.int64)
-    work = [(text, *span, c, Count(of_span)) for span, of_span in zip(cut, counts, strict=True)]
+    work = [(text, *span, c, _Count(of_span)) for span, of_span in zip(cut, counts, strict=True)]
     run_all(_scan, work, n_threads)
     starts = np.append(0, np.cumsum(counts.sum(axis=0)))
     largest = int(np.diff(starts).max())
@@ -170,9 +170,9 @@ def _sort_in_buckets(
     free: SimpleQueue = SimpleQueue()
     for _ in range(max(1, n_buffers)):
         groups = np.empty((largest // 2 + 1, 3), np.uint32)
-        free.put(SortBuffers(np.empty(largest, np.int64), np.empty(N_DIGITS, np.int64), groups))
+        free.put(_SortBuffers(np.empty(largest, np.int64), np.empty(N_DIGITS, np.int64), groups))
     firsts = starts[:-1] + np.cumsum(counts, axis=0) - counts
-    result, ties = Sorted(pack_keys(Cores(n_threads), text), np.empty(n, np.uint32), starts, c), []
+    result, ties = _Sorted(_pack_keys(Cores(n_threads), text), np.empty(n, np.uint32), starts, c), []
     n_sorted = 0
 
     def sort_part(first: int, last: int) -> Any:
@@ -181,7 +181,7 @@ def _sort_in_buckets(
         begin, end, buffers = starts[first], starts[last], free.get()
         groups = np.empty(((end - begin) // 2, 2), np.uint32)
         try:
-            n_groups = sort_buckets(result, (first, last), items[begin - base : end - base], buffers, groups)
+            n_groups = _sort_buckets(result, (first, last), items[begin - base : end - base], buffers, groups)
         finally:
             free.put(buffers)
         n_sorted += end - begin
@@ -194,7 +194,7 @@ def _sort_in_buckets(
         for i, span in enumerate(cut):
             first = np.full(firsts[i].size, m + _LINE * i)
             first[low:high] = firsts[i, low:high] - base
-            work.append((text, *span, c, Fill(items, first, low, high)))
+            work.append((text, *span, c, _Fill(items, first, low, high)))
         run_all(_scan, work, n_threads)
         marks = np.linspace(base, starts[high], n_threads * _PARTS + 1)
         parts = [part for part in pairwise(np.searchsorted(starts, marks)) if part[0] < part[1]]
@@ -208,10 +208,10 @@ def _sort_in_buckets(
 
 @compiled
 def _scan(text, start, stop, c, into):
-    """Take the suffixes [start, stop) of ``text`` (uint8[n]) into Count or Fill, the last one first."""
-    i = min(stop + c + SYMBOLS, np.int64(text.size))
-    end, first = i, np.uint64(2 * (c + SYMBOLS - 1))  # the next separator; place of the first symbol
-    window = np.uint64(0)  # the c + SYMBOLS symbols from i on
+    """Take the suffixes [start, stop) of ``text`` (uint8[n]) into _Count or _Fill, the last one first."""
+    i = min(stop + c + _SYMBOLS, np.int64(text.size))
+    end, first = i, np.uint64(2 * (c + _SYMBOLS - 1))  # the next separator; place of the first symbol
+    window = np.uint64(0)  # the c + _SYMBOLS symbols from i on
     while i > start:
         i -= 1
         symbol = np.uint64(at(text, i))
@@ -220,13 +220,13 @@ def _scan(text, start, stop, c, into):
         window = (window >> np.uint64(2)) | ((max(symbol, np.uint64(1)) - np.uint64(1)) << first)
         if i < stop:
             symbols, before = window, end - i
-            if before < c + SYMBOLS:
-                behind = np.uint64(2 * (c + SYMBOLS - before))
+            if before < c + _SYMBOLS:
+                behind = np.uint64(2 * (c + _SYMBOLS - before))
                 symbols = (symbols >> behind) << behind
             else:
-                before = np.int64(FULL)
+                before = np.int64(_FULL)
             item = (symbols << np.uint64(5) | np.uint64(before)) << np.uint64(32) | np.uint64(i)
-            take(into, np.int64(symbols >> np.uint64(2 * SYMBOLS)), np.int64(item & np.uint64(2**63 - 1)))
+            _take(into, np.int64(symbols >> np.uint64(2 * _SYMBOLS)), np.int64(item & np.uint64(2**63 - 1)))
 
 
 # Suffix arrays on the CPU by divsufsort (pydivsufsort): 5 bytes per symbol below 2^31 symbols, 9 above.
@@ -262,14 +262,14 @@ def _divsufsort(text: Array, n_threads: int | None) -> np.ndarray:
 # Sorting the suffixes of a bucket by one thread in its own memory.
 
 LIMIT = 100  # symbols by which suffixes are compared before ranks are
-SYMBOLS = 13  # of an item, after those of its bucket
-FULL = 31  # in an item: no separator within its symbols and those of the bucket
+_SYMBOLS = 13  # of an item, after those of its bucket
+_FULL = 31  # in an item: no separator within its symbols and those of the bucket
 _MORE = 10  # symbols of the items of a group
 _FEW = 24  # suffixes of a group that is sorted by insertion, 21 symbols at a time
 _OF_ITEM = -1
 
 
-class Sorted(NamedTuple):
+class _Sorted(NamedTuple):
     """``words`` of the text to ``sa`` uint32[n]; buckets of the first c symbols.
 
     ``starts`` int64[4^c + 1]: their first rows.
@@ -281,7 +281,7 @@ class Sorted(NamedTuple):
     c: int
 
 
-class SortBuffers(NamedTuple):
+class _SortBuffers(NamedTuple):
     """A thread's memory for up to m items.
 
     ``spare`` int64[m]; ``counts`` int64[N_DIGITS]; ``groups`` uint32[m / 2 + 1, 3]: first row, number of
@@ -294,10 +294,10 @@ class SortBuffers(NamedTuple):
 
 
 @compiled
-def sort_buckets(result, buckets, items, buffers, tied):
+def _sort_buckets(result, buckets, items, buffers, tied):
     """Sort the buckets from buckets[0] up to buckets[1] into result.sa; ``items`` int64 are all of theirs.
 
-    Writes the groups of rows that share LIMIT symbols to ``tied`` (sort_ties); returns their number.
+    Writes the groups of rows that share LIMIT symbols to ``tied`` (_sort_ties); returns their number.
     """
     base, n_tied = result.starts[buckets[0]], np.int64(0)
     for bucket in range(buckets[0], buckets[1]):
@@ -314,13 +314,13 @@ def sort_buckets(result, buckets, items, buffers, tied):
             elif m <= _FEW:
                 keys, rows = buffers.spare[:m], result.sa[first : first + m]
                 for j in range(m):
-                    keys[j] = key_at(result.words, np.int64(at(rows, j)) + alike, PER_KEY)
+                    keys[j] = _key_at(result.words, np.int64(at(rows, j)) + alike, PER_KEY)
                 sort_few(keys, rows, 0, m)
                 n_groups = _push_groups(result, first, keys, 0, buffers, n_groups, alike + PER_KEY)
             else:
                 for j in range(m):
                     position = np.int64(at(result.sa, first + j))
-                    key = np.int64(key_at(result.words, position + alike, _MORE))
+                    key = np.int64(_key_at(result.words, position + alike, _MORE))
                     of_bucket[j] = key << 33 | position
                 n_groups = _place(result, first, of_bucket[:m], buffers, n_groups, alike + _MORE)
     return n_tied
@@ -352,7 +352,7 @@ def _push_groups(result, first, keys, shift, buffers, n_groups, alike):
         if j - begin > 1:
             shared = alike
             if alike == _OF_ITEM:
-                shared = key & FULL if key & FULL < FULL else result.c + SYMBOLS
+                shared = key & _FULL if key & _FULL < _FULL else result.c + _SYMBOLS
             group = buffers.groups[n_groups]
             group[0], group[1], group[2] = first + begin, j - begin, shared
             n_groups += 1
@@ -366,7 +366,7 @@ def _push_groups(result, first, keys, shift, buffers, n_groups, alike):
 #     rank    0 1 1 3 4 4 4 7     of the suffixes of these rows, in two groups, of rows 1 to 2 and 4 to 6
 
 
-def sort_ties(sa: Array, groups: list, h: int, n_threads: int) -> np.ndarray:
+def _sort_ties(sa: Array, groups: list, h: int, n_threads: int) -> np.ndarray:
     """Finish sorting ``sa`` (uint32[n]), whose rows in ``groups`` share h symbols or more.
 
     ``groups``: any number of arrays uint32[groups, 2]: first row and number of rows of each.
@@ -470,7 +470,7 @@ def _first_like(keys, j):
 @choose.of("words low high")
 def InRange(choice, i):
     """Choose the suffixes whose first symbols are a key from ``low`` to ``high``, both included (uint64)."""
-    key = key_at(choice.words, i, PER_KEY)
+    key = _key_at(choice.words, i, PER_KEY)
     return i if choice.low <= key and key <= choice.high else np.int64(-1)
 
 
@@ -487,7 +487,7 @@ def Tied(choice, j):
 def FirstKeys(job, stretch, start, stop):
     """Set ``keys`` uint64 to the first symbols of suffixes at ``positions`` uint32."""
     for j in range(start, stop):
-        job.keys[j] = key_at(job.words, np.int64(at(job.positions, j)), PER_KEY)
+        job.keys[j] = _key_at(job.words, np.int64(at(job.positions, j)), PER_KEY)
 
 
 @do.of("rows sa rank h n_bits positions keys")
@@ -542,7 +542,7 @@ def sort_by_radix(backend: Backend, text: Array, memory: int, progress: Progress
     n = text.size
     n_passes = plan_passes(n, memory)
     limit = min(n, int(memory - _SYMBOL_BYTES * n) // _SUFFIX_BYTES)
-    words = pack_keys(backend, text)
+    words = _pack_keys(backend, text)
     sa, rank = (backend.empty(n, np.uint32) for _ in range(2))
     keys, spare_keys = (backend.empty(limit, np.uint64) for _ in range(2))
     positions, spare_positions = (backend.empty(limit, np.uint32) for _ in range(2))

@@ -34,7 +34,7 @@ class PrefixTable(NamedTuple):
 
 
 @inlined
-def level_start(length):
+def _level_start(length):
     """Return the index of the first pair of a level."""
     return ((np.int64(1) << (2 * length)) - 1) // 3
 
@@ -44,7 +44,7 @@ def pair_index(words, first, i, length):
     """Return the index of the pair of ``length`` packed symbols from symbol i."""
     if length == 0:
         return np.int64(0)
-    return level_start(length) + np.int64(symbols(words, first, i, length))
+    return _level_start(length) + np.int64(symbols(words, first, i, length))
 
 
 @inlined
@@ -88,7 +88,7 @@ def _count(text, start, stop, q, pairs, ended):
 
     ``ended`` uint32, by levels: suffixes that meet a separator there after fewer than q symbols.
     """
-    mask, level = (np.int64(1) << (2 * q)) - 1, level_start(q)
+    mask, level = (np.int64(1) << (2 * q)) - 1, _level_start(q)
     code = run = np.int64(0)
     for i in range(max(start - q, 0), stop):
         symbol = np.int64(text[i])
@@ -99,7 +99,7 @@ def _count(text, start, stop, q, pairs, ended):
                 pairs[2 * (level + code)] += np.uint32(1)
         else:
             for length in range(min(run + 1, q) if i >= start else 0):
-                ended[level_start(length) + (code & ((np.int64(1) << (2 * length)) - 1))] += np.uint32(1)
+                ended[_level_start(length) + (code & ((np.int64(1) << (2 * length)) - 1))] += np.uint32(1)
             code = run = np.int64(0)
 
 
@@ -107,7 +107,7 @@ def _count(text, start, stop, q, pairs, ended):
 def _accumulate(q, pairs, ended):
     """Compute sizes bottom up, then intervals top down: a string's own suffixes, then its four extensions."""
     for length in range(q - 1, -1, -1):
-        here, below = level_start(length), level_start(length + 1)
+        here, below = _level_start(length), _level_start(length + 1)
         for code in range(np.int64(1) << (2 * length)):
             size = ended[here + code]
             for child in range(below + 4 * code, below + 4 * code + 4):
@@ -115,7 +115,7 @@ def _accumulate(q, pairs, ended):
             pairs[2 * (here + code)] = size
     pairs[1], pairs[0] = pairs[0], np.uint32(0)
     for length in range(q):
-        here, below = level_start(length), level_start(length + 1)
+        here, below = _level_start(length), _level_start(length + 1)
         for code in range(np.int64(1) << (2 * length)):
             row = pairs[2 * (here + code)] + ended[here + code]
             for child in range(below + 4 * code, below + 4 * code + 4):
@@ -186,7 +186,7 @@ def FindStarts(job, stretch, start, stop):
 @inlined
 def _first_row_of(job, c):
     is_last = c == np.int64(1) << (2 * job.s)
-    return np.int64(job.sa.size) if is_last else first_row(job.text, job.sa, c, job.s)
+    return np.int64(job.sa.size) if is_last else _first_row(job.text, job.sa, c, job.s)
 
 
 @inlined
@@ -224,7 +224,7 @@ def _pack(x):
 
 
 @inlined
-def first_row(text, sa, c, s):
+def _first_row(text, sa, c, s):
     """Return the first row that does not sort before the string c of s symbols."""
     low, high = np.int64(0), np.int64(sa.size)
     while low < high:

@@ -39,7 +39,7 @@ class IndexWriter:
     def __enter__(self) -> Self:
         self._opened = ExitStack()
         with self._explained("write here"):
-            refuse_unless_ours(self.path)
+            _refuse_unless_ours(self.path)
             self._draft = self._opened.enter_context(DraftFolder(self.path))
         return self
 
@@ -73,7 +73,7 @@ class IndexWriter:
         """Write meta.json and move the index to its place, replacing an older one."""
         self._write_meta({"format": FORMAT, **meta, "arrays": dict(sorted(self.arrays.items()))})
         with self._explained("write"), _locked(self.path, self.progress):
-            refuse_unless_ours(self.path)
+            _refuse_unless_ours(self.path)
             self._draft.commit()
 
     def _write_meta(self, meta: dict) -> None:
@@ -111,7 +111,7 @@ class IndexExtender(IndexWriter):
             sync_names(self.path)
 
 
-def refuse_unless_ours(path: Path) -> None:
+def _refuse_unless_ours(path: Path) -> None:
     """Raise OutputError unless the place is free, or has an index without files that fmx did not write."""
     if not path.exists():
         return

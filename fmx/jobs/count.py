@@ -19,7 +19,7 @@ from . import Context, Job
 
 @dataclass(frozen=True)
 class CountJob(Job):
-    """Count the guides of ``libraries`` in ``samples``; ``columns``: as for library.columns_of."""
+    """Count the guides of ``libraries`` in ``samples``; ``columns``: as of read_library."""
 
     name: ClassVar[str] = "count"
     samples: tuple[Sample, ...] = field(metadata=PLACE)

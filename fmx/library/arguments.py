@@ -23,7 +23,7 @@ Sequences = Path | Iterable[str | bytes] | Mapping[str, str | bytes]
 Strands = Literal["both", "forward", "reverse"]
 Orientation = Literal["fr", "rf", "ff"]
 Unique = Literal["reference", "both"]
-STRANDS = {"both": BOTH, "forward": FORWARD, "reverse": REVERSE}
+_STRANDS = {"both": BOTH, "forward": FORWARD, "reverse": REVERSE}
 UNIQUE = {"reference": IN_REFERENCE, "both": IN_BOTH}
 Default = TypeVar("Default", int, None)
 
@@ -84,7 +84,7 @@ def names(name: str, value: object) -> list[str]:
 
 
 def strand_set(value: object) -> int:
-    return STRANDS[one_of("strands", value, STRANDS)]
+    return _STRANDS[one_of("strands", value, _STRANDS)]
 
 
 def near(mismatches: object, iupac: object = False, **how: bool) -> Near | None:

@@ -40,8 +40,8 @@ PAIR = np.dtype(  # of fmx.pairwise
 )  # fmt: skip
 NEAR_PROPER_PAIR = np.dtype([*PROPER_PAIR.descr, ("mismatches1", "i1"), ("mismatches2", "i1")])
 
-SHOWN = 10  # rows in a repr
-WIDEST = 30  # characters of a column in a repr
+_SHOWN = 10  # rows in a repr
+_WIDEST = 30  # characters of a column in a repr
 
 
 class Table(np.ndarray[Any, np.dtype[np.void]]):
@@ -89,14 +89,14 @@ class Table(np.ndarray[Any, np.dtype[np.void]]):
             return super().__repr__()
         columns = []
         for name in self.dtype.names:
-            numbers = self[:SHOWN][name]
-            columns.append([name, *(brief(str(number), WIDEST) for number in numbers)])
+            numbers = self[:_SHOWN][name]
+            columns.append([name, *(brief(str(number), _WIDEST) for number in numbers)])
             if name in self.names:
                 names = self.names[name][numbers]
-                columns.append([f"{name}_name", *(brief(each, WIDEST) for each in names)])
+                columns.append([f"{name}_name", *(brief(each, _WIDEST) for each in names)])
         widths = [max(map(len, column)) for column in columns]
         rows = ["  ".join(map(str.rjust, row, widths)) for row in zip(*columns, strict=True)]
-        more = ["..."] if self.size > SHOWN else []
+        more = ["..."] if self.size > _SHOWN else []
         return "\n".join([f"<fmx.Table: {n_of(self.size, 'row')}>", *rows, *more])
 
     __str__ = __repr__

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["address", "n_multiprocessors", "shared_bytes"]  # for those who use a GPU
 _LARGE, _PIECE = 1 << 25, 1 << 22  # bytes: arrays this large are copied by threads; size of a pinned buffer
 _MOST_THREADS, _PIECES = 16, 16  # most threads that copy (more are not faster); fewest pieces per thread
-RESERVE = 512 << 20  # bytes left to the device and its libraries; if more, a twentieth of what is free
+_RESERVE = 512 << 20  # bytes left to the device and its libraries; if more, a twentieth of what is free
 
 
 def memory_beside(memory: int, resident: int, least: int, what: str = "the index") -> int:
@@ -324,7 +324,7 @@ class GpuSession:
         self.number, self.name, self.clock = number, open_device(number), Clock()
         with errors():
             free = free_bytes()
-        spare = max(free - max(RESERVE, free // 20), 0)
+        spare = max(free - max(_RESERVE, free // 20), 0)
         self.memory = min(spare, memory or spare)
 
     def __str__(self) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .gpu import DeviceArray, GpuSession, GpuStream
 
 _SUM_THREADS = 1024
-SLOTS = 32
+_SLOTS = 32
 
 
 class KernelReport:
@@ -27,8 +27,8 @@ class KernelReport:
 
     def __init__(self, stream: "GpuStream") -> None:
         self._stream = stream
-        self.device_array = stream.device_array("report", SLOTS, np.int64)
-        self.pinned_array = stream.pinned_array("report", SLOTS, np.int64)
+        self.device_array = stream.device_array("report", _SLOTS, np.int64)
+        self.pinned_array = stream.pinned_array("report", _SLOTS, np.int64)
         gpu.fill_zero(self.device_array, stream.handle)
 
     def __getitem__(self, slot: int) -> int:

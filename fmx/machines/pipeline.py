@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 Emit: TypeAlias = Callable[[Any], object]  # takes pieces of output (bytes or uint8 arrays)
 
-BUDGET = 64 << 20
-AHEAD = 256  # slots taken beyond the one that is due
-STOPPING = 1.0  # seconds to wait for a lock that is never held that long
+_BUDGET = 64 << 20
+_AHEAD = 256  # slots taken beyond the one that is due
+_STOPPING = 1.0  # seconds to wait for a lock that is never held that long
 
 
 class Slot:
@@ -46,14 +46,14 @@ class Parts(list):
     """What an item is split into; any worker may do each part, and each has its own result."""
 
 
-class QueueStopped(Exception):
+class _QueueStopped(Exception):
     """Nobody waits for this work any more."""
 
 
 class OrderedQueue:
     """The work of one run, shared by its workers."""
 
-    def __init__(self, items: Iterable[Any], budget: int = BUDGET, ahead: int = AHEAD) -> None:
+    def __init__(self, items: Iterable[Any], budget: int = _BUDGET, ahead: int = _AHEAD) -> None:
         self._items, self._budget, self._ahead = iter(items), budget, ahead
         self._pulling = threading.Lock()  # held while an item is made, which may read a file
         lock = threading.RLock()
@@ -144,7 +144,7 @@ class OrderedQueue:
     def emit(self, slot: Slot, piece: "bytes | np.ndarray") -> None:
         """Hand over a piece of output, bytes or an object with ``nbytes``; wait while too much is held.
 
-        Raises QueueStopped.
+        Raises _QueueStopped.
         """
         size = _size(piece)
         with self._lock:
@@ -153,7 +153,7 @@ class OrderedQueue:
                 heappush(self._for_room, (slot.order, room))
                 room.wait()
             if self._is_stopped:
-                raise QueueStopped
+                raise _QueueStopped
             slot.pieces.append(piece)
             self._held += size
             if self._slots[0] is slot:
@@ -182,7 +182,7 @@ class OrderedQueue:
         """Process an item: its result is ``work(*arguments)``."""
         try:
             self.finish(slot, work(*arguments))
-        except QueueStopped:
+        except _QueueStopped:
             pass
         except BaseException as error:
             self.finish(slot, error=error)
@@ -208,7 +208,7 @@ class OrderedQueue:
         """Stop all workers."""
         # An interrupt of the caller may have come after the lock was taken and before the code that
         # releases it.
-        self._lock.acquire(timeout=STOPPING)
+        self._lock.acquire(timeout=_STOPPING)
         try:
             self._is_stopped = True
             self._wake_workers()
@@ -270,15 +270,15 @@ def _size(piece: "bytes | np.ndarray") -> int:
 
 # Threads for a queue: one for each worker; results in order.
 
-PATIENCE = 1.0  # seconds for threads to end after an interrupt
+_PATIENCE = 1.0  # seconds for threads to end after an interrupt
 
 
 def run_ordered(
     items: Iterable[Any],
     workers: Sequence[Callable[..., Any]],
     write: Callable[[Any], object] | None,
-    budget: int = BUDGET,
-    ahead: int = AHEAD,
+    budget: int = _BUDGET,
+    ahead: int = _AHEAD,
 ) -> Generator[Any, None, None]:
     """Yield the result of ``work(emit, item)`` for each item in order; ``workers`` has one ``work`` each.
 
@@ -336,7 +336,7 @@ def run(
             thread.start()
         yield from queue.results(write)
     except KeyboardInterrupt:
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + _PATIENCE
         raise
     finally:
         queue.stop()

@@ -87,11 +87,11 @@ class Matcher(Protocol):
         """Yield the Matches of strands in order, none of them empty, each in its own arrays."""
 
 
-ROWS_AT_ONCE = 1 << 17
+_ROWS_AT_ONCE = 1 << 17
 
 
 def collected(
-    matcher: Any, strands: Strands, anchors: Any, n_threads: int = 1, n_rows: int = ROWS_AT_ONCE
+    matcher: Any, strands: Strands, anchors: Any, n_threads: int = 1, n_rows: int = _ROWS_AT_ONCE
 ) -> Iterator[Matches]:
     """Yield the Matches of anchors; each thread takes ``n_rows`` rows, or one anchor, at a time."""
     rows = anchors.hi - anchors.lo
@@ -196,7 +196,7 @@ def word_ends(strands: Strands) -> np.ndarray:
 _MANY = 24  # matches from which on a radix sort is used
 
 
-class KeyValues(NamedTuple):
+class _KeyValues(NamedTuple):
     """Pairs to sort: ``keys`` int64[n] and ``values`` int64[n]."""
 
     keys: np.ndarray
@@ -209,7 +209,7 @@ def put_in_order(matches, start, stop, strand, counts):
 
     Uses insertion sort, or radix sort for many matches; ``counts`` int64[N_DIGITS] is scratch.
     """
-    pairs, other = KeyValues(matches.position, matches.length), KeyValues(matches.text, matches.strand)
+    pairs, other = _KeyValues(matches.position, matches.length), _KeyValues(matches.text, matches.strand)
     if stop - start < _MANY:
         sort_few(pairs.keys, pairs.values, start, stop)
     else:

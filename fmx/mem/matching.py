@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from ..input.reads import ReadBatch
     from ..machines.progress import Clock
 
-MANY, LEAST = 10, 1_000_000  # limits for the warning: matches per base, and matches in total
+_MANY, _LEAST = 10, 1_000_000  # limits for the warning: matches per base, and matches in total
 
 
 # An index in parts is cut between contigs, so a match is in one part, and each part has its own matcher.
@@ -105,7 +105,7 @@ def _places(matches: Matches) -> np.ndarray:
 ALGORITHMS: dict = {"seeds": seeds.make_seeds, "mummergpu": mummergpu.make_mummergpu}
 
 
-def make_matcher(index: FMIndex, options: "MemOptions") -> Matcher:
+def _make_matcher(index: FMIndex, options: "MemOptions") -> Matcher:
     """Return the matcher of a part of an index by its options. Raises UnsupportedError."""
     if index.method == "sparse":
         from .sparse import make_sparse_seeds  # not needed by other methods
@@ -118,7 +118,7 @@ ALL, IN_REFERENCE, IN_BOTH = range(3)
 
 
 # Bytes of a span; a task has at most twice as many places where matches start, so long queries are split.
-CPU_TASK, GPU_TASK = 1 << 20, 1 << 24
+_CPU_TASK, _GPU_TASK = 1 << 20, 1 << 24
 
 
 @dataclass(frozen=True)
@@ -175,9 +175,9 @@ class Finder:
         self.timed = clock.timed if clock else nullcontext
         self.options, self.writer = options, writer
         self.say: Callable[[str], object] | None = None  # for warnings of the command
-        self.task_size = CPU_TASK if matcher is None else GPU_TASK
+        self.task_size = _CPU_TASK if matcher is None else _GPU_TASK
         self._n_warnings = itertools.count()
-        parts = [make_matcher(part, options) for part in index.parts] if matcher is None else []
+        parts = [_make_matcher(part, options) for part in index.parts] if matcher is None else []
         self.matcher: Matcher = matcher or join(index, parts)
         numbers = range(len(index.parts)) if options.unique else ()
         self.searchers = [part_on_cpu(index, number).search for number in numbers]
@@ -217,7 +217,7 @@ class Finder:
 
     def _warn_of_many(self, n_matches: int, n_bytes: int, n_starts: int) -> None:
         """Print one warning if a task has many matches, in ``n_bytes`` of lines, for ``n_starts`` starts."""
-        if self.say and n_matches >= max(LEAST, MANY * n_starts + 1) and next(self._n_warnings) == 0:
+        if self.say and n_matches >= max(_LEAST, _MANY * n_starts + 1) and next(self._n_warnings) == 0:
             n_expected = (2 if self.options.strands == BOTH else 1) * n_bytes / n_starts * 1e6
             self.say(
                 f"warning: {n_matches / n_starts:,.0f} matches per base of the queries: "
@@ -292,7 +292,7 @@ def prepare(
 
     ``paths``: FASTA, FASTQ, BAM or CRAM files, '-', or bytes.  Raises DeviceError, UnsupportedError.
     """
-    session = open_gpu(fm_index, options, device)
+    session = _open_gpu(fm_index, options, device)
     object_cache.on_first_compile(progress)
     if device.engine != "cpu":
         progress.say(f"searching on {session or 'the CPU'}")
@@ -376,7 +376,7 @@ def matched(
     return run_ordered(source, [work] * finder.options.n_threads, write)
 
 
-def open_gpu(fm_index: FMIndex | JoinedIndex, options: MemOptions, device: Device) -> GpuSession | None:
+def _open_gpu(fm_index: FMIndex | JoinedIndex, options: MemOptions, device: Device) -> GpuSession | None:
     """Return the session of a Device's GPU; None with engine cpu or auto.
 
     Raises UnsupportedError if only the CPU can do it, DeviceError.

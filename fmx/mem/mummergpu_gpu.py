@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from ..machines.gpu import GpuSession, GpuStream
     from .mummergpu import MummerGpu
 
-SUFFIX_BYTES = 9  # of sa, rank and lcp
-JOB_BYTES, STRAND_BYTES = 24, 56  # per strand: a word, six columns, as much for each further word
-QUERY_BYTES = 512 << 20  # of queries and results of a round, if there is room for more
+_SUFFIX_BYTES = 9  # of sa, rank and lcp
+_JOB_BYTES, _STRAND_BYTES = 24, 56  # per strand: a word, six columns, as much for each further word
+_QUERY_BYTES = 512 << 20  # of queries and results of a round, if there is room for more
 
 
 @dataclass(frozen=True)
@@ -56,15 +56,15 @@ class Division:
 def divide(n_text: int, shared: int, room: int, n_streams: int = 1) -> Division:
     """Return the largest segments for ``room`` bytes, of which text and blocks take ``shared``.
 
-    A quarter of the rest is for queries, at most QUERY_BYTES per stream. There is one stream if more of them
+    A quarter of the rest is for queries, at most _QUERY_BYTES per stream. There is one stream if more of them
     would leave less room for suffixes. Raises DeviceError.
     """
-    rest = memory_beside(room, shared, 2 * SUFFIX_BYTES, "the text")
-    of_all = QUERY_BYTES * n_streams
-    if rest < max(4 * of_all, of_all + SUFFIX_BYTES * n_text):
+    rest = memory_beside(room, shared, 2 * _SUFFIX_BYTES, "the text")
+    of_all = _QUERY_BYTES * n_streams
+    if rest < max(4 * of_all, of_all + _SUFFIX_BYTES * n_text):
         n_streams = 1
-    queries = min(QUERY_BYTES * n_streams, rest // 4)
-    n_suffixes = min((rest - queries) // SUFFIX_BYTES, n_text)
+    queries = min(_QUERY_BYTES * n_streams, rest // 4)
+    n_suffixes = min((rest - queries) // _SUFFIX_BYTES, n_text)
     of_one = queries // n_streams
     return Division(n_suffixes, of_one // 4, of_one - of_one // 4, n_streams)
 
@@ -105,9 +105,9 @@ def rounds(strands: Strands, jobs: Jobs, division: Division) -> list:
 
     Raises DeviceError if a job does not.
     """
-    index = JOB_BYTES * np.arange(jobs.strand.size)
-    ends = STRAND_BYTES * word_ends(strands)[jobs.strand] + index + JOB_BYTES
-    begins = STRAND_BYTES * strands.first[jobs.strand] + index
+    index = _JOB_BYTES * np.arange(jobs.strand.size)
+    ends = _STRAND_BYTES * word_ends(strands)[jobs.strand] + index + _JOB_BYTES
+    begins = _STRAND_BYTES * strands.first[jobs.strand] + index
     cuts, start = [], 0
     while start < jobs.strand.size:
         stop = min(
@@ -149,12 +149,12 @@ def _merge(segment, rank, longest, whole):
 # Segments are in pinned memory, and the last segment for some queries is the first one for the next. If there
 # is only one segment, several threads of the host work on rounds at the same time (machines/gpu.py).
 
-N_STREAMS = 2  # at most
-N_THREADS = 128
+_N_STREAMS = 2  # at most
+_N_THREADS = 128
 _COMPILING = threading.Lock()  # several threads must not compile kernels at the same time
 
 
-class Round(NamedTuple):
+class _Round(NamedTuple):
     """Queries that are matched together, their jobs, and their part of the results, in pinned memory."""
 
     strands: Strands
@@ -182,7 +182,7 @@ class GpuMummer:
         self._one_at_a_time, whole = threading.Lock(), host.segment
         with gpu.errors():
             shared = engines.n_bytes((whole.words, whole.blocks))
-            self.division = divide(whole.sa.size, shared, session.memory, min(n_threads, N_STREAMS))
+            self.division = divide(whole.sa.size, shared, session.memory, min(n_threads, _N_STREAMS))
             self.streams = session.streams(self.division.n_streams)
             self.segments = cut_segments(whole, self.division.n_suffixes, gpu.pinned, n_threads)
             n = self.segments[0].sa.size
@@ -217,7 +217,7 @@ class GpuMummer:
             base, end = int(piece.first[0]), int(word_ends(piece)[-1]) + 1  # with a spare word
             some = Jobs(jobs.strand[start:stop] - strand, jobs.begin[start:stop], slots - slots[0])
             piece = piece._replace(words=strands.words[base:end], first=piece.first - base)
-            work.append(Round(piece, some, take(longest, slice(slots[0], slots[-1]))))
+            work.append(_Round(piece, some, take(longest, slice(slots[0], slots[-1]))))
         if len(self.segments) == 1:
             self._match_all(self.segments[0], work)
         elif work:
@@ -227,13 +227,13 @@ class GpuMummer:
                 for segment in reversed(self.segments) if last_first else self.segments:
                     self._match_all(segment, work)
 
-    def _match_all(self, segment: Segment, work: Sequence[Round]) -> None:
+    def _match_all(self, segment: Segment, work: Sequence[_Round]) -> None:
         on_gpu = self._loaded(segment)
         for queries in work:
             self.streams.run(self._match, segment, on_gpu, queries)
 
-    def _match(self, stream: "GpuStream", segment: Segment, on_gpu: Segment, queries: Round) -> None:
-        """Match a Round in a segment; ``on_gpu`` is its copy there."""
+    def _match(self, stream: "GpuStream", segment: Segment, on_gpu: Segment, queries: _Round) -> None:
+        """Match a _Round in a segment; ``on_gpu`` is its copy there."""
         words = stream.send("words", stream.pack("words", queries.strands[:1]))
         arrays = [*queries.strands[1:3], *queries.jobs]
         columns = stream.pack("columns", arrays)
@@ -248,7 +248,7 @@ class GpuMummer:
             longest = _longest(stream.pinned_array, n)
         stream.begin("match")
         stream.launch(
-            match_kernel, queries.jobs.strand.size, gpu.block_size(N_THREADS),
+            match_kernel, queries.jobs.strand.size, gpu.block_size(_N_THREADS),
             on_gpu, strands, Jobs(*jobs), np.int64(self.least), results,
         )  # fmt: skip
         stream.receive(results, longest)

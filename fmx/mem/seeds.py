@@ -42,7 +42,7 @@ _GROUP = 64  # windows that are looked up, and rows that are compared, at a time
 _AHEAD = 24  # anchors ahead whose rows are prefetched
 _LOOKUP, _SKEW = 8, 4  # cost of a lookup in rows compared; unevenness of strings in genomes
 _FIRST, _END, _STRAND, _POSITION = range(4)
-MANY = 512
+_MANY = 512
 _ODD = np.uint64(0x5555555555555555)
 
 
@@ -58,7 +58,7 @@ class Seeds(NamedTuple):
     blocks: Blocks
     least: int
     width: int
-    many: int = MANY
+    many: int = _MANY
 
     def slices(self, strands: Strands) -> Iterator[Matches]:
         """Yield the Matches of strands in order (Matcher)."""
@@ -101,7 +101,7 @@ def n_windows(matcher, strands, i):
 
 
 @inlined
-def lookup(matcher, strands, i, position):
+def _lookup(matcher, strands, i, position):
     """Return where the seed table has a window's first row (-1 for row 0) and the row after its last."""
     width = np.int64(matcher.width)
     spare = 2 * (matcher.seeds.s - width)
@@ -111,7 +111,7 @@ def lookup(matcher, strands, i, position):
 
 
 @inlined
-def rows_of(matcher, first, end):
+def _rows_of(matcher, first, end):
     """Return the rows [lo, hi) at the result of ``lookup``; some may not start with the window."""
     starts = matcher.seeds.starts
     return np.int64(at(starts, first)) if first >= 0 else np.int64(0), np.int64(at(starts, end))
@@ -147,9 +147,9 @@ def extend(matcher, strands, i, position, text, reach, n_text):
 
 
 @inlined
-def frame_of(matcher, strands, i, position):
+def _frame_of(matcher, strands, i, position):
     """Return 32 symbols around a window, and a word that marks those beyond the strand as different."""
-    before = n_before(matcher)
+    before = _n_before(matcher)
     begin = max(position - before, 0)
     gone = before - (position - begin)  # symbols before the strand
     beyond = max(32 - gone - (at(strands.length, i) - begin), 0)
@@ -158,15 +158,15 @@ def frame_of(matcher, strands, i, position):
 
 
 @inlined
-def n_before(matcher):
+def _n_before(matcher):
     """Return the number of symbols of a frame before its window."""
     return min(step_of(matcher), np.int64(16 - (matcher.width >> 1)))
 
 
 @inlined
-def may_match(matcher, frame, outside, text):
+def _may_match(matcher, frame, outside, text):
     """Return whether the symbols around a text position allow a match there; most do not."""
-    before = n_before(matcher)
+    before = _n_before(matcher)
     if text < before:
         return True
     differ = symbols(matcher.words, 0, text - before, 32) ^ frame
@@ -191,11 +191,11 @@ def make_seeds(index: "FMIndex", least: int) -> Seeds:
     """Return a matcher with an index that was opened for seed and verify."""
     assert index.seeds is not None
     assert index.text_words is not None
-    width = best_width(index.sa.positions.size, index.seeds.s, least)
+    width = _best_width(index.sa.positions.size, index.seeds.s, least)
     return Seeds(index.seeds, index.sa.positions, index.text_words, index.reference.blocks, least, width)
 
 
-def best_width(n: int, s: int, least: int) -> int:
+def _best_width(n: int, s: int, least: int) -> int:
     """Return the width with the least work per symbol of a strand: 1 / step lookups, and compared rows."""
 
     def cost(width: int) -> float:
@@ -212,7 +212,7 @@ def _seek(matcher, strands, windows, places):
         window = first_window(matcher, strands, i)
         for j in range(n_windows(matcher, strands, i)):
             position = (window + j) * step_of(matcher)
-            first, end = lookup(matcher, strands, i, position)
+            first, end = _lookup(matcher, strands, i, position)
             prefetch(matcher.seeds.starts, end)
             places[waiting, _FIRST], places[waiting, _END] = first, end
             places[waiting, _STRAND], places[waiting, _POSITION] = i, position
@@ -228,7 +228,7 @@ def _write_waiting(matcher, strands, windows, places, n, waiting):
     step = step_of(matcher)
     half = (step + 1) >> 1
     for j in range(waiting):
-        lo, hi = rows_of(matcher, places[j, _FIRST], places[j, _END])
+        lo, hi = _rows_of(matcher, places[j, _FIRST], places[j, _END])
         strand, position = places[j, _STRAND], places[j, _POSITION]
         if hi - lo <= matcher.many or step == 1:
             n = _write(windows, n, strand, position, lo, hi, step)
@@ -256,8 +256,8 @@ def _narrow(matcher, strands, strand, position, half):
     if position < 0 or end > at(strands.length, strand):
         return np.int64(0), np.int64(0)
     window = Subquery(strands.words, at(strands.first, strand), position, end)
-    first, end = lookup(matcher, strands, strand, position)
-    lo, hi = rows_of(matcher, first, end)
+    first, end = _lookup(matcher, strands, strand, position)
+    lo, hi = _rows_of(matcher, first, end)
     lo = first_row(matcher, window, lo, hi, np.int64(0))
     return lo, first_row(matcher, window, lo, hi, np.int64(-1))
 
@@ -281,7 +281,7 @@ def _collect(matcher, strands, anchors, span, places, counts, matches):
             n_rows = min(np.int64(anchors.hi[anchor]) - row, np.int64(_GROUP) - waiting)
             for j in range(n_rows):
                 text = np.int64(at(matcher.sa, row + j))
-                prefetch(matcher.words, max(text - n_before(matcher), 0) >> 5)
+                prefetch(matcher.words, max(text - _n_before(matcher), 0) >> 5)
                 places[waiting + j, 0], places[waiting + j, 1] = anchor, text
             waiting += n_rows
             row += n_rows
@@ -295,8 +295,8 @@ def _collect(matcher, strands, anchors, span, places, counts, matches):
                 put_in_order(matches, first, n, strand, counts)
                 owner, first = places[j, 0], n
                 strand, position, reach = anchors.strand[owner], anchors.position[owner], anchors.reach[owner]
-                frame, outside = frame_of(matcher, strands, strand, position)
-            if may_match(matcher, frame, outside, places[j, 1]):
+                frame, outside = _frame_of(matcher, strands, strand, position)
+            if _may_match(matcher, frame, outside, places[j, 1]):
                 left, length = extend(matcher, strands, strand, position, places[j, 1], reach, n_text)
                 if length > 0:
                     matches.position[n] = ((position - left) << 32) | (places[j, 1] - left)

@@ -16,9 +16,9 @@ from typing import Any
 from ..errors import shown
 from ..system import PLACE
 
-FORMAT = 1  # version of the facts
+_FORMAT = 1  # version of the facts
 _COUNTED = {"assigned", "one_letter_off", "ambiguous", "low_quality", "recombined", "unassigned"}
-OF_READS = {"mapped", "unique", "suppressed", "unmapped", "cannot_occur", *_COUNTED}  # counts with a share
+_OF_READS = {"mapped", "unique", "suppressed", "unmapped", "cannot_occur", *_COUNTED}  # counts with a share
 _OF_PAIRS = {"proper", "unique", "suppressed", *_COUNTED}
 SPENT = {"opening": "opening the index", "cluster": "on the cluster"}  # names of the parts of a run
 _LISTS = ("lengths", "match_lengths", "inserts", "multiplicity", "mismatches")  # of [least, most, count]
@@ -28,7 +28,7 @@ FATES = {  # outcomes of reads and of pairs: label and colour
     for what, nowhere in (("reads", "nowhere"), ("pairs", "not as proper pairs"))
 }  # fmt: skip
 _TABLES = ("contigs", "groups")  # of dicts, with names and lengths
-LONG = (*_LISTS, *_TABLES, "screen", "samples", "correlation")
+_LONG = (*_LISTS, *_TABLES, "screen", "samples", "correlation")
 
 
 _typed: ContextVar[str] = ContextVar("typed")
@@ -55,7 +55,7 @@ class Report:
 
     def facts(self, results: Mapping[str, Any]) -> dict:
         """Return all facts: ``about``, ``results`` and the rates that follow from them."""
-        return with_rates({"format": FORMAT, **self.about, **results})
+        return _with_rates({"format": _FORMAT, **self.about, **results})
 
 
 @dataclass(frozen=True)
@@ -93,11 +93,11 @@ class JobOutput:
         return {**dict.fromkeys(self.tables, True), "--report": bool(self.report), **forms}
 
 
-def with_rates(facts: dict[str, Any]) -> dict:
+def _with_rates(facts: dict[str, Any]) -> dict:
     """Add the shares and rates that follow from counts and seconds, without those of compiling."""
     counts, spent = facts["counts"], facts["seconds"]
     seconds = max(spent["wall"] - spent.get("compiling", 0), 1e-9)
-    whole, names = ("pairs", _OF_PAIRS) if "pairs" in counts else ("reads", OF_READS)
+    whole, names = ("pairs", _OF_PAIRS) if "pairs" in counts else ("reads", _OF_READS)
     shares = {
         name: round(n / max(counts[whole], 1), 6)
         for name, n in counts.items()
@@ -159,7 +159,7 @@ def added(
                 whole[name].append({"name": rows[0]["name"], "length": rows[0]["length"], **sums})
     if "screen" in first:
         whole["screen"] = joined_screens([each["screen"] for each in shards])
-    return with_rates(whole)
+    return _with_rates(whole)
 
 
 def joined_screens(screens: Sequence[list]) -> list:
@@ -191,7 +191,7 @@ def _joined(rows: Iterable[Any]) -> list:
 # Kinds of report files, by suffix.
 
 MULTIQC, GENERAL = "_mqc.json", "_general_mqc.json"
-SUFFIXES = {  # the first match wins
+_SUFFIXES = {  # the first match wins
     GENERAL: "GENERAL", MULTIQC: "MULTIQC", ".json": "JSON", ".html": "HTML", ".htm": "HTML", ".tsv": "TSV",
 }  # fmt: skip
 KINDS = {  # by command
@@ -203,8 +203,8 @@ KINDS = {  # by command
 def kind_of(path: str) -> str | None:
     """Return the kind that the suffix of a name stands for, or None."""
     name = os.path.basename(path).lower()
-    end = next((end for end in SUFFIXES if name.endswith(end)), name)
-    return None if end == name else SUFFIXES[end]
+    end = next((end for end in _SUFFIXES if name.endswith(end)), name)
+    return None if end == name else _SUFFIXES[end]
 
 
 def with_general(path: str) -> tuple[str, ...]:
@@ -214,7 +214,7 @@ def with_general(path: str) -> tuple[str, ...]:
 
 def as_json(facts: dict[str, Any]) -> bytes:
     """Return JSON with one line per element of long lists."""
-    long = {name: facts[name] for name in LONG if name in facts}
+    long = {name: facts[name] for name in _LONG if name in facts}
     text = json.dumps({name: value for name, value in facts.items() if name not in long}, indent=1)
     for name, rows in long.items():
         lines = ",\n".join(f"  {json.dumps(row)}" for row in rows)

@@ -31,11 +31,11 @@ _WORDS = {
 
 def rendered(path: str, facts: dict[str, Any]) -> bytes:
     """Return the contents of a report file for its suffix."""
-    makers = {"JSON": as_json, "HTML": html, "TSV": as_table}
+    makers = {"JSON": as_json, "HTML": html, "TSV": _as_table}
     kind = kind_of(path)
     if kind in makers:
         return makers[kind](facts)
-    return (as_general if kind == "GENERAL" else as_multiqc)(path, facts)
+    return (_as_general if kind == "GENERAL" else _as_multiqc)(path, facts)
 
 
 def html(facts: dict[str, Any]) -> bytes:
@@ -47,26 +47,26 @@ def html(facts: dict[str, Any]) -> bytes:
     about = f"fmx {facts['fmx']}; {started}; {facts['seconds']['wall']:,.1f} s"
     if "shards" in facts:
         about += f"; {n_of(facts['shards'], 'shard')}, with their seconds added up"
-    parts = [f"<h1>{breakable(title)}</h1>", f'<p class="about">{escape(about)}</p>']
+    parts = [f"<h1>{_breakable(title)}</h1>", f'<p class="about">{escape(about)}</p>']
     parts += ["<h2>Counts</h2>", _counts(facts)]
     if "unique" in counts:
         what, fates = fates_of(facts)
         colours = [colour for words, colour in FATES[what].values() if words in fates]
         fractions, kinds = [each / max(counts[what], 1) for each in fates.values()], list(fates)
         row = {what: (fractions, f"{100 * fractions[0]:.1f} % {kinds[0]}")}
-        parts += [f"<h2>Where {what} occur</h2>", bars(row, colours, kinds)]
+        parts += [f"<h2>Where {what} occur</h2>", _bars(row, colours, kinds)]
     if "samples" in facts:
-        parts += sample_sections(facts)
+        parts += _sample_sections(facts)
     if any((strands := facts.get("strands", {})).values()):
         parts.append(f"<h2>Strands of {'matches' if 'matches' in counts else 'occurrences'}</h2>")
-        parts.append(shares({"as given (+)": strands["forward"], "reverse (-)": strands["reverse"]}))
+        parts.append(_shares({"as given (+)": strands["forward"], "reverse (-)": strands["reverse"]}))
     of_pairs = "pairs" if "pairs" in counts else "reads"
     if facts.get("mismatches"):
         where = f"Mismatches in the best {'proper pair' if of_pairs == 'pairs' else 'hit'}"
         if "sites" in counts:
             where = "Mismatches in sites"
         numbers = {n_of(n, "mismatch", "mismatches"): reads for n, _, reads in facts["mismatches"]}
-        parts += [f"<h2>{where}</h2>", shares(numbers)]
+        parts += [f"<h2>{where}</h2>", _shares(numbers)]
     things = "sequences" if facts["command"] == "pairwise" else "queries" if "queries" in counts else "reads"
     for name, words, (them, unit) in (
         ("multiplicity", f"Occurrences per mapped {of_pairs[:-1]}", (f"mapped {of_pairs}", "occurrence")),
@@ -82,13 +82,13 @@ def html(facts: dict[str, Any]) -> bytes:
             shown, note = _with_most_reads(facts[name], called)
             most = max(shown[0]["reads"], 1)
             bar = '<td class="bar"><i style="width: {:.1f}%"></i></td>'
-            lines = [[*cells(*row.values()), bar.format(100 * row["reads"] / most)] for row in shown]
-            columns = [column for column in shown[0] if column not in ("name", "length")]
-            parts += [f"<h2>{called.capitalize()}</h2>", *note, table(["name", "bases", *columns, ""], lines)]
+            lines = [[*_cells(*row.values()), bar.format(100 * row["reads"] / most)] for row in shown]
+            heads = ["name", "bases", *(each for each in shown[0] if each not in ("name", "length")), ""]
+            parts += [f"<h2>{called.capitalize()}</h2>", *note, _table(heads, lines)]
     if facts.get("screen"):
         shown, note = _with_most_reads(facts["screen"], "combinations")
-        lines = [cells(", ".join(row["groups"]), row["reads"]) for row in shown]
-        parts += [f"<h2>Reads by combination of {groups}</h2>", *note, table((groups, "reads"), lines)]
+        lines = [_cells(", ".join(row["groups"]), row["reads"]) for row in shown]
+        parts += [f"<h2>Reads by combination of {groups}</h2>", *note, _table((groups, "reads"), lines)]
     parts += ["<h2>Time</h2>", *_times(facts)]
     parts += ["<h2>Run</h2>", _run(facts)]
     page = [
@@ -108,11 +108,11 @@ def _counts(facts: dict[str, Any]) -> str:
         share = facts["shares"].get(name)
         share = "" if share is None else f"{100 * share:.2f} %"
         what = "hopeless" if name == "cannot_occur" and "pairs" in facts["counts"] else name
-        rows.append(cells(_WORDS.get(what, what), f"{n:,}", share))
+        rows.append(_cells(_WORDS.get(what, what), f"{n:,}", share))
     for name, rate in facts["rates"].items():
         number = f"{rate:,.0f}" if rate >= 10 else f"{rate:.1f}"
-        rows.append(cells(name.replace("_per_second", " per second"), number, ""))
-    return table(("", "number", "share")[:columns], [row[:columns] for row in rows])
+        rows.append(_cells(name.replace("_per_second", " per second"), number, ""))
+    return _table(("", "number", "share")[:columns], [row[:columns] for row in rows])
 
 
 def _histogram(rows: Sequence[Sequence[int]], things: str, unit: str) -> str:
@@ -137,7 +137,7 @@ def _histogram(rows: Sequence[Sequence[int]], things: str, unit: str) -> str:
         n_of(i, unit) if width == 1 else f"{i:,} to {n_of(i + width - 1, unit)}": (n, f"{n:,}")
         for i, n in numbers.items()
     }
-    return amounts(named, f"{total - seen:,} {things} with more are not shown" if total > seen else "")
+    return _amounts(named, f"{total - seen:,} {things} with more are not shown" if total > seen else "")
 
 
 def _with_most_reads(rows: Sequence[dict[str, Any]], what: str) -> tuple[list, list]:
@@ -159,7 +159,7 @@ def _times(facts: dict[str, Any]) -> list:
             words = "{:.2f} s" if order[0][1] >= 1 else "{:.3f} s"
             rows = {stage: (spent, words.format(spent)) for stage, spent in order}
             rows = {stage: row for stage, row in rows.items() if row[1] != words.format(0)}
-            sections.append(amounts(rows, f"Seconds by stage, {place}"))
+            sections.append(_amounts(rows, f"Seconds by stage, {place}"))
     return sections
 
 
@@ -176,7 +176,7 @@ def _run(facts: dict[str, Any]) -> str:
     for name, value in options.items():
         words = ", ".join(map(str, value)) if isinstance(value, list) else "yes" if value is True else value
         rows.append(("-" * min(len(name), 2) + name, words))
-    return table(("", ""), [cells(*row, kind=' class="words"') for row in rows])
+    return _table(("", ""), [_cells(*row, kind=' class="words"') for row in rows])
 
 
 # A section of MultiQC's report: custom content, found by the name of the file.
@@ -184,11 +184,11 @@ def _run(facts: dict[str, Any]) -> str:
 _ABOUT = "finds every place where a DNA read occurs in a reference, and counts guides and barcodes in reads."
 
 
-def as_multiqc(path: str | Path, facts: dict[str, Any]) -> bytes:
+def _as_multiqc(path: str | Path, facts: dict[str, Any]) -> bytes:
     """Return a MultiQC section: a bar for the sample that the file is named after, or per sample counted."""
     if "samples" in facts:
         what, done, colours = f"{facts['samples'][0]['unit']}s", "Counted", dict(SAMPLE_FATES.values())
-        data, text = sample_fates(facts["samples"]), f"What became of {what}."
+        data, text = _sample_fates(facts["samples"]), f"What became of {what}."
     else:
         what, fates = fates_of(facts)
         done, colours = "Mapped", dict(FATES[what].values())
@@ -209,7 +209,7 @@ def as_multiqc(path: str | Path, facts: dict[str, Any]) -> bytes:
     return f"{json.dumps(section, indent=1)}\n".encode()
 
 
-def as_general(path: str | Path, facts: dict[str, Any]) -> bytes:
+def _as_general(path: str | Path, facts: dict[str, Any]) -> bytes:
     """Return columns of MultiQC's General Statistics for these samples: reads or pairs, and percentages."""
     rows: dict[str, tuple] = {}
     if "samples" in facts:
@@ -259,7 +259,7 @@ _DECIMALS = {"assigned_share": 4, "gini": 4, "mean_reads": 2, "median_reads": 2,
 Sample = Mapping[str, Any]
 
 
-def as_table(facts: Mapping[str, Any]) -> bytes:
+def _as_table(facts: Mapping[str, Any]) -> bytes:
     """Return a table with a line for each sample."""
     lines = ["\t".join(_TABLE_COLUMNS)]
     for each in facts["samples"]:
@@ -274,7 +274,7 @@ def as_table(facts: Mapping[str, Any]) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
-def sample_fates(samples: Sequence[Sample]) -> dict[str, dict[str, int]]:
+def _sample_fates(samples: Sequence[Sample]) -> dict[str, dict[str, int]]:
     """Return {sample: {outcome in words: reads}}; outcomes without reads are left out."""
     seen = [name for name in SAMPLE_FATES if name == "assigned" or any(each[name] for each in samples)]
     return {each["sample"]: {SAMPLE_FATES[name][0]: each[name] for name in seen} for each in samples}
@@ -302,7 +302,7 @@ def _of_mate(sample: Sample, mate: int, words: Callable[[Mapping[str, Any]], str
     return ", ".join(f"{words(place)} ({share:.0f} %)" for place, share in shares if share >= 1)
 
 
-def sample_sections(facts: Mapping[str, Any]) -> list[str]:
+def _sample_sections(facts: Mapping[str, Any]) -> list[str]:
     """Return the sections of the page, as HTML."""
     samples, unit = facts["samples"], facts["samples"][0]["unit"]
     library, units = facts["library"], f"{unit}s"
@@ -318,10 +318,10 @@ def sample_sections(facts: Mapping[str, Any]) -> list[str]:
     if len(samples) > 1:
         parts.append("<h2>Correlation of samples (Pearson, of log2(count + 1))</h2>")
         names = [each["sample"] for each in samples]
-        parts.append(matrix(names, facts["correlation"]))
+        parts.append(_matrix(names, facts["correlation"]))
     few = [each for each in samples if each["assigned_share"] < _ENOUGH]
     rows = [
-        [name_cell(each["sample"]), f'<td class="letters">{bases}</td>', f"<td>{n:,}</td>"]
+        [_name_cell(each["sample"]), f'<td class="letters">{bases}</td>', f"<td>{n:,}</td>"]
         for each in few
         for bases, n in above_chance(each)[:_LISTED]
     ]
@@ -329,7 +329,7 @@ def sample_sections(facts: Mapping[str, Any]) -> list[str]:
         parts += [
             "<h2>Most frequent unassigned sequences at the start of each file</h2>",
             "<p>Without those that random bases, or errors in a more frequent sequence, explain.</p>",
-            table(("sample", "sequence", units), rows),
+            _table(("sample", "sequence", units), rows),
         ]
     return parts
 
@@ -356,7 +356,7 @@ def above_chance(sample: Sample) -> list[tuple[str, int]]:
 
 
 def _samples(samples: Sequence[Sample], units: str) -> str:
-    fates = sample_fates(samples)
+    fates = _sample_fates(samples)
     _, *others = fates[samples[0]["sample"]]
     rows = []
     for each in samples:
@@ -364,12 +364,12 @@ def _samples(samples: Sequence[Sample], units: str) -> str:
         row = [each["reads"], each["assigned"], f"{100 * each['assigned_share']:.2f}", *numbers]
         first, second = (_of_mate(each, mate) for mate in (1, 2))
         offsets = escape("; second mates: ".join(filter(None, [first or "none", second])))
-        rows.append([name_cell(each["sample"]), *cells("", *row)[1:], f'<td class="words">{offsets}</td>'])
-    return table(("sample", units, "assigned", "% assigned", *others, "offsets of guides"), rows)
+        rows.append([_name_cell(each["sample"]), *_cells("", *row)[1:], f'<td class="words">{offsets}</td>'])
+    return _table(("sample", units, "assigned", "% assigned", *others, "offsets of guides"), rows)
 
 
 def _fates_of_samples(samples: Sequence[Sample]) -> str:
-    fates, colours = sample_fates(samples), dict(SAMPLE_FATES.values())
+    fates, colours = _sample_fates(samples), dict(SAMPLE_FATES.values())
     rows = {
         each["sample"]: (
             [n / max(each["reads"], 1) for n in fates[each["sample"]].values()],
@@ -378,7 +378,7 @@ def _fates_of_samples(samples: Sequence[Sample]) -> str:
         for each in samples
     }
     seen = list(fates[samples[0]["sample"]])
-    return bars(rows, [colours[what] for what in seen], seen)
+    return _bars(rows, [colours[what] for what in seen], seen)
 
 
 def _guides(samples: Sequence[Sample], units: str) -> str:
@@ -389,8 +389,8 @@ def _guides(samples: Sequence[Sample], units: str) -> str:
         numbers = [each[name] for name in ("guides", "zero_guides", "low_guides")]
         numbers += [f"{each[name]:,.1f}" for name in ("mean_reads", "median_reads")]
         numbers += ["none" if each["skew"] is None else f"{each['skew']:.2f}", f"{each['gini']:.3f}"]
-        rows.append([name_cell(each["sample"]), *cells("", *numbers)[1:]])
-    return table(head, rows)
+        rows.append([_name_cell(each["sample"]), *_cells("", *numbers)[1:]])
+    return _table(head, rows)
 
 
 # The frame, the tables and the bars of self-contained HTML pages.
@@ -416,7 +416,7 @@ _MATRIX_ROWS = 16  # rows of a matrix with numbers
 _ALIGNED = '<td class="(words|letters|name)">'
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table; rows of cells in HTML; heads of words are aligned with them."""
     rows = list(rows)
     classes = [' class="words"' if re.match(_ALIGNED, cell) else "" for cell in rows[0]] if rows else []
@@ -426,23 +426,23 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join([*lines, "</table>"])
 
 
-def cells(*words: object, kind: str = "") -> list[str]:
+def _cells(*words: object, kind: str = "") -> list[str]:
     """Return the cells of a table row; ``kind``: attributes of all cells but the first."""
     first, *rest = map(_shown, words)
     return [f"<td>{first}</td>", *(f"<td{kind}>{word}</td>" for word in rest)]
 
 
-def breakable(name: str) -> str:
+def _breakable(name: str) -> str:
     """Return a name as HTML that a narrow window breaks only after punctuation."""
     return "<wbr>".join(map(escape, filter(None, re.findall(r"[^\W_]*[\W_]*", name))))
 
 
-def name_cell(name: str) -> str:
+def _name_cell(name: str) -> str:
     """Return a cell with a name, which stays in view if its table is wider than the window."""
-    return f'<td class="name">{breakable(name)}</td>'
+    return f'<td class="name">{_breakable(name)}</td>'
 
 
-def bars(
+def _bars(
     rows: Mapping[str, tuple[Sequence[float], str]], colours: Sequence[str] = ("",),
     kinds: Sequence[str] = (), caption: str = "",
 ) -> str:  # fmt: skip
@@ -457,34 +457,34 @@ def bars(
         bar = "".join(
             f'<i style="width: {100 * x:.2f}%; {fill}"></i>' for x, fill in zip(parts, fills, strict=True)
         )
-        lines.append(f'<tr>{name_cell(name)}<td class="bar">{bar}</td><td>{escape(words)}</td></tr>')
+        lines.append(f'<tr>{_name_cell(name)}<td class="bar">{bar}</td><td>{escape(words)}</td></tr>')
     return "\n".join([*filter(None, lines), "</table>"])
 
 
-def amounts(rows: Mapping[str, tuple[float, str]], caption: str = "") -> str:
+def _amounts(rows: Mapping[str, tuple[float, str]], caption: str = "") -> str:
     """Return bars {name: (number, words)}, scaled to the largest."""
     most = max((number for number, _ in rows.values()), default=0) or 1
-    return bars({name: ([number / most], words) for name, (number, words) in rows.items()}, caption=caption)
+    return _bars({name: ([number / most], words) for name, (number, words) in rows.items()}, caption=caption)
 
 
-def shares(rows: Mapping[str, int]) -> str:
+def _shares(rows: Mapping[str, int]) -> str:
     """Return bars {name: number}, each with its number and percentage of the sum."""
     n = sum(rows.values())
-    return amounts({name: (row, f"{row:,} ({100 * row / n:.1f} %)") for name, row in rows.items()})
+    return _amounts({name: (row, f"{row:,} ({100 * row / n:.1f} %)") for name, row in rows.items()})
 
 
-def matrix(names: Sequence[str], numbers: Sequence[Sequence[float]]) -> str:
+def _matrix(names: Sequence[str], numbers: Sequence[Sequence[float]]) -> str:
     """Return a square matrix of numbers from -1 to 1; cells near 1 are darker, and few have numbers."""
     rows = []
     for i, name in enumerate(names):
-        row = [name_cell(f"{i + 1}: {name}")]
+        row = [_name_cell(f"{i + 1}: {name}")]
         for number in map(float, numbers[i]):
             share = max(0.0, number)
             red, green, blue = (round(255 - share**3 * (255 - low)) for low in (0x33, 0x66, 0xAA))
             style = f"background: rgb({red},{green},{blue}); color: {'#fff' if share > 0.88 else '#222'}"
             row.append(f'<td style="{style}">{f"{number:.2f}" if len(names) <= _MATRIX_ROWS else ""}</td>')
         rows.append(row)
-    return table(["", *map(str, range(1, len(names) + 1))], rows)
+    return _table(["", *map(str, range(1, len(names) + 1))], rows)
 
 
 def _shown(value: object) -> str:

@@ -30,7 +30,7 @@ from . import entries as bits
 from .entries import family_of_entries, missing_between, or_none, write_counters
 
 # ``entries`` uint64, two words per unit; ``missing`` uint32, the rows without k-symbol (entries.py).
-TYPES = {
+_TYPES = {
     (k, d): static_type(f"Alternate{k}D{d}", "entries missing k", __name__)
     for k, d in ((2, 64), (2, 192), (2, 448), (1, 64), (1, 192), (1, 448), (1, 960))
 }
@@ -234,6 +234,6 @@ def _register_one_step(cls: type, d: int) -> Any:
     return entry
 
 
-for (_k, _d), _cls in TYPES.items():
+for (_k, _d), _cls in _TYPES.items():
     _register(_cls, _k, _d)
-FAMILY = family_of_entries(TYPES, _n_words, lambda k, d, n: (2 * 4**k + 2 * k * d / 8) / d, runs_together=2)
+FAMILY = family_of_entries(_TYPES, _n_words, lambda k, d, n: (2 * 4**k + 2 * k * d / 8) / d, runs_together=2)

@@ -22,7 +22,7 @@ from .entries import family_of_entries, low_bits
 # One type per d, a constant of the compiled code.  ``entries`` uint64[ceil((n + 1) / d) * 4^k * w], w words
 # per entry.
 _BY_D = {d: static_type(f"BvSFM{d}", "entries k", __name__) for d in (96, 224, 64)}
-TYPES = {(k, d): cls for k in (2, 1, 3) for d, cls in _BY_D.items()}
+_TYPES = {(k, d): cls for k in (2, 1, 3) for d, cls in _BY_D.items()}
 
 
 def _bytes(d: int) -> int:
@@ -85,7 +85,7 @@ def _register(cls: type, d: int) -> None:
 for _d, _cls in _BY_D.items():
     _register(_cls, _d)
 FAMILY = family_of_entries(
-    TYPES,
+    _TYPES,
     lambda k, d, n: (n // d + 1) * 4**k * (_bytes(d) // 8),
     lambda k, d, n: 4**k * _bytes(d) / d,
 )

@@ -8,11 +8,11 @@ interval (lo, hi) by k symbols, the second one among the hi - lo elements from t
 at place j of changes is the suffix at row j less its first k symbols: changes[j] = ISA[SA[j] + k].
 
 Suffixes that meet a separator after l < k symbols belong to no column, but are between two.  They keep their
-rows, with changes = HOLE + l: more than any row, so that every search ends before them, and in an order that
+rows, with changes = _HOLE + l: more than any row, so that every search ends before them, and in an order that
 finds the rows of strings shorter than k:
 
     row        0 1 2 ...
-    changes    HOLE+0 | column AA: 3 9 17 | HOLE+1 (C$) | column CA: ...
+    changes    _HOLE+0 | column AA: 3 9 17 | _HOLE+1 (C$) | column CA: ...
                offsets:  ^ AA, also of AC, AG, AT if absent: ^      ^ CA
 
 Size: 4 bytes per symbol (changes) and 4 (4^k + 1) bytes (offsets).
@@ -32,7 +32,7 @@ from ..bwt import invert
 from ..tables import first_rows
 from . import ArraySpec, Family
 
-HOLE = 2**32 - 16
+_HOLE = 2**32 - 16
 
 
 class Cofi(NamedTuple):
@@ -45,10 +45,10 @@ class Cofi(NamedTuple):
 
 # Cofi with branching searches, for GPUs.
 CofiBranching = static_type("CofiBranching", Cofi._fields, __name__)
-TYPES = {(k, None): Cofi for k in range(15, 1, -1)}
+_TYPES = {(k, None): Cofi for k in range(15, 1, -1)}
 
 
-def forms(k: int, d: int | None, n: int) -> dict:
+def _forms(k: int, d: int | None, n: int) -> dict:
     """Return the ArraySpec of each array."""
     return {
         "offsets": ArraySpec("uint32", (4**k + 1,), n, ascends=True),
@@ -56,13 +56,13 @@ def forms(k: int, d: int | None, n: int) -> dict:
     }
 
 
-def build(text: Array, sa: Array, k: int, d: int | None, backend: Backend = ONE_CORE) -> Any:
+def _build(text: Array, sa: Array, k: int, d: int | None, backend: Backend = ONE_CORE) -> Any:
     """Build the layout of a text (uint8[n]: separator 0, A C G T 1 to 4) from its suffix array
     (uint32[n])."""
     n = text.size
-    if n > HOLE:
+    if n > _HOLE:
         raise UnsupportedError(
-            f"cofi holds at most {HOLE} symbols of text, but this text has {n}: choose another --layout"
+            f"cofi holds at most {_HOLE} symbols of text, but this text has {n}: choose another --layout"
         )
     row_of, changes = invert(backend, sa), backend.empty(n, np.uint32)
     backend.run(FindChanges(text, row_of, k, changes), n)
@@ -81,7 +81,7 @@ def FindChanges(job, stretch, start, stop):
         if position - 32 >= start:
             prefetch(job.changes, np.int64(row_of[position - 32]))
         length = np.int64(0) if text[position] == 0 else min(length + 1, np.int64(k))
-        row = np.int64(row_of[position + k]) if length == k else HOLE + length
+        row = np.int64(row_of[position + k]) if length == k else _HOLE + length
         job.changes[row_of[position]] = row
 
 
@@ -150,9 +150,9 @@ def _register(cls: type, lower_bound: Any, second: Any) -> None:
         # The rows from the column before the first one with the string; those between columns are HOLEs.
         first, stop = c << (2 * (layout.k - length)), (c + 1) << (2 * (layout.k - length))
         left = np.int64(at(layout.offsets, first - 1)) if first > 0 else np.int64(0)
-        lo = sorting.lower_bound(layout.changes, left, np.int64(at(layout.offsets, first)), HOLE + length)
+        lo = sorting.lower_bound(layout.changes, left, np.int64(at(layout.offsets, first)), _HOLE + length)
         left, right = np.int64(at(layout.offsets, stop - 1)), np.int64(at(layout.offsets, stop))
-        return lo, sorting.lower_bound(layout.changes, left, right, HOLE)
+        return lo, sorting.lower_bound(layout.changes, left, right, _HOLE)
 
     @contracts.neighbour.register(cls)
     def neighbour_cofi(layout, row):
@@ -160,17 +160,17 @@ def _register(cls: type, lower_bound: Any, second: Any) -> None:
 
 
 @contracts.on_device.register(Cofi)
-def on_device_cofi(layout):
+def _on_device_cofi(layout):
     return CofiBranching(*layout)  # a GPU does not speculate, and branching reads less
 
 
 _register(Cofi, _lower_bound, _lower_bound_of_few)
 _register(CofiBranching, sorting.lower_bound, sorting.lower_bound)
 FAMILY = Family(
-    build,
-    forms,
+    _build,
+    _forms,
     lambda k, d, n: 4 + 4 * (4**k + 1) / n,
-    TYPES,
+    _TYPES,
     fits=lambda k, n: (
         k == 2 or 4**k + 1 <= n
     ),  # the offsets are no larger than the changes, or as small as can be

@@ -192,7 +192,7 @@ def _starts(rows: Array, n: int, shift: int) -> np.ndarray:
     return np.searchsorted(rows, np.arange(n_runs + 1) << shift) + n_runs + 2
 
 
-def form_of_missing(n: int) -> ArraySpec:
+def _form_of_missing(n: int) -> ArraySpec:
     """Return the ArraySpec of the array for a BWT of n rows."""
 
     def holds(missing: np.ndarray) -> bool:
@@ -241,7 +241,7 @@ def family_of_entries(
     """
 
     def forms(k: int, d: int, n: int) -> dict[str, ArraySpec]:
-        of_field = {"entries": ArraySpec("uint64", (n_words(k, d, n),)), "missing": form_of_missing(n)}
+        of_field = {"entries": ArraySpec("uint64", (n_words(k, d, n),)), "missing": _form_of_missing(n)}
         return {field: of_field[field] for field in types[k, d]._fields if field in of_field}
 
     def build(text: Array, sa: Array, k: int, d: int, backend: Backend = ONE_CORE) -> NamedTuple:

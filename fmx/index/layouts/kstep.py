@@ -23,7 +23,7 @@ _ONE_STEP = ((1, 64), (1, 192), (1, 448), (1, 960))  # entries of 32, 64, 128, 2
 _MORE_STEPS = ((2, 64), (2, 192), (2, 448), (3, 63), (3, 189), (3, 336))  # 96, 160, 288, 304, 400, 512 bytes
 # One type per (k, d), so that both are constants of the compiled code.  ``entries`` uint64, two words per
 # unit; ``missing`` uint32, the rows without k-symbol (entries.py).
-TYPES = {
+_TYPES = {
     (k, d): static_type(f"KStep{k}D{d}", "entries missing k", __name__) for k, d in _ONE_STEP + _MORE_STEPS
 }
 
@@ -97,13 +97,13 @@ def _register(cls: type, k: int, d: int) -> None:
         return or_none(layout, c, row)
 
 
-for (_k, _d), _cls in TYPES.items():
+for (_k, _d), _cls in _TYPES.items():
     _register(_cls, _k, _d)
 
 
 SAMPLED, KSTEP = (
     family_of_entries(
-        {p: TYPES[p] for p in parameters},
+        {p: _TYPES[p] for p in parameters},
         lambda k, d, n: (n // d + 1) * (4**k // 2 + 2 * d // bits.POSITIONS[k]),
         lambda k, d, n: (4 * 4**k + 2 * k * d / 8) / d,
     )
