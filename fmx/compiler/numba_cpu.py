@@ -97,7 +97,7 @@ _WORDS, _NOTHING = _WORD.as_pointer(), ir.Constant(_BYTES, None)
 _HEAD, _DATA, _SHAPE, _STRIDES = object.__basicsize__ // 8, 0, 2, 3
 
 
-def entry(symbol: str, kinds: tuple) -> ir.Module:
+def _entry(symbol: str, kinds: tuple) -> ir.Module:
     """Make ``int32 fmx_entry(result, slots)``, which calls ``symbol`` for arguments of some kinds."""
     module = ir.Module()
     function = ir.Function(module, ir.FunctionType(_STATUS, [_BYTES, _WORDS]), ENTRY)
@@ -201,7 +201,7 @@ def machine_code(dispatcher: Any, kinds: tuple, level: Level | None = None) -> C
         dispatcher.compile(signature)
         made = dispatcher.overloads[signature]
         symbol = made.fndesc.llvm_func_name
-        return Code(symbol, _result(made.signature.return_type), linked(made.library, entry(symbol, kinds)))
+        return Code(symbol, _result(made.signature.return_type), linked(made.library, _entry(symbol, kinds)))
 
 
 def types_of(kinds: tuple) -> tuple:

@@ -7,6 +7,7 @@ is that of the names of the folder and of the code, which identify the compiler,
 its arguments, and of the rest of the file.  If it does not fit, the function is compiled again.
 """
 
+import fcntl
 import functools
 import hashlib
 import os
@@ -14,8 +15,8 @@ import re
 import shutil
 import stat
 import time
-from collections.abc import Callable
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from importlib.util import MAGIC_NUMBER, find_spec
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,19 @@ from .piece import fingerprint
 _CHECK = hashlib.sha256().digest_size
 SHARED = Path(os.path.realpath(__file__)).parent.parent / "code"  # of the wheel, as safe as its modules
 GPUS = "gpu"  # target of kernels, whichever processor launches them
-_UNUSED = 30 * 86400  # seconds
+_DAY = 86400  # seconds
+_UNUSED = 30 * _DAY
+_PAUSE, _MOST_PAUSES = 0.05, 1200  # seconds between tries to lock, and their number
+
+
+def base() -> Path | None:
+    """Return the folder for data that fmx can make again; None if the environment names none."""
+    shared = os.environ.get("XDG_CACHE_HOME", "")
+    cache = os.environ.get("FMX_CACHE") or (shared if os.path.isabs(shared) else "~/.cache")
+    cache = os.path.join(os.path.expanduser(cache), "fmx")
+    with suppress(OSError):  # relative to a folder that was deleted
+        return None if cache.startswith("~") else Path(os.path.realpath(cache))
+    return None
 
 
 @functools.cache
@@ -38,8 +51,8 @@ def folder(target: str = "") -> Path | None:
 
     The folder may not exist yet.
     """
-    base = private.base()
-    return base / _digest(target or processor()) if base else None
+    where = base()
+    return where / _digest(target or processor()) if where else None
 
 
 @functools.cache
@@ -107,7 +120,12 @@ def _file(name: str) -> str:
 def read(name: str, target: str = "") -> bytes | None:
     """Return what is kept under a name; None if there is nothing, or it is damaged or has another name."""
     where = folder(target)
-    return _content(where, name, private.read(where, _file(name))) if where else None
+    if not where:
+        return None
+    with suppress(OSError):  # a read-only file system
+        if where.stat().st_mtime < time.time() - _DAY:
+            os.utime(where)  # it is in use
+    return _content(where, name, private.read(where, _file(name)))
 
 
 def _check(where: Path, name: str, data: bytes) -> bytes:
@@ -152,12 +170,40 @@ def load(name: str, target: str = "") -> Code | None:
     return Code(symbol, result, machine)
 
 
+@contextmanager
+def _locked(where: Path, name: str) -> Iterator[None]:
+    """Hold the lock of a name in a folder; no lock where locks do not work, or after a minute.
+
+    The lock is a file, removed afterwards; the system releases the lock of a process that ends, but not that
+    of one that is stopped.
+    """
+    path = f"{_file(name)}.lock"
+    with ExitStack() as stack:
+        with suppress(OSError):
+            at = stack.enter_context(private.opened(where, make=True))
+            file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600, dir_fd=at)
+            stack.callback(os.close, file)
+            stack.callback(_remove, path, at)
+            for _ in range(_MOST_PAUSES):
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    time.sleep(_PAUSE)
+        yield
+
+
+def _remove(path: str, at: int) -> None:
+    with suppress(OSError):
+        os.unlink(path, dir_fd=at)
+
+
 def load_or_make(name: str, make: Callable[[], Code], target: str = "") -> Code:
     """Return the code of a name, kept or made, by one process alone; "" is the name of what is not kept."""
     code, where = load(name, target) if name else None, folder(target)
     if code is None:
         start = time.monotonic()
-        with private.locked(where, _file(name)) if name and where else nullcontext():
+        with _locked(where, name) if name and where else nullcontext():
             code = load(name, target) if name else None
             if code is None:
                 _report_compiling()
@@ -170,8 +216,9 @@ def load_or_make(name: str, make: Callable[[], Code], target: str = "") -> Code:
 
 def is_kept() -> bool:
     """Return whether there is a private folder to keep code in."""
-    where = folder()
-    return where is not None and private.is_ours(where)
+    with suppress(OSError), private.opened(where, make=True) if (where := folder()) else nullcontext():
+        return where is not None and os.access(where, os.W_OK)
+    return False
 
 
 # What is not on disk is compiled: who is notified, and how long it takes.

@@ -53,15 +53,17 @@ def ours(tmp_path):
     return path
 
 
+def is_writable(path) -> bool:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(object_cache, "folder", lambda: path)
+        return object_cache.is_kept()
+
+
 def is_refused(path) -> bool:
     """Whether a folder is not used, for reading or writing."""
     before = sorted(os.listdir(path))
     private.write(path, "other", b"data")
-    return (
-        not private.is_ours(path)
-        and private.read(path, "file") is None
-        and sorted(os.listdir(path)) == before
-    )
+    return not is_writable(path) and private.read(path, "file") is None and sorted(os.listdir(path)) == before
 
 
 def test_folders_are_made_for_us_alone(tmp_path):
@@ -94,7 +96,7 @@ def test_a_link_to_a_folder_is_not_used(ours):
 
 def test_a_folder_that_cannot_be_written_is_read(ours, monkeypatch):
     monkeypatch.setattr(private.os, "access", lambda *_, **__: False)  # root may write anything
-    assert not private.is_ours(ours)
+    assert not is_writable(ours)
     assert private.read(ours, "file") == b"data"
 
 
@@ -123,7 +125,7 @@ def test_the_environment_names_the_folder(monkeypatch, tmp_path):
     for name in ("FMX_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert private.base() == tmp_path / ".cache" / "fmx"
+    assert object_cache.base() == tmp_path / ".cache" / "fmx"
     for name, value, folder in (
         ("XDG_CACHE_HOME", "relative", ".cache"),  # counts for nothing by its specification
         ("XDG_CACHE_HOME", str(tmp_path / "shared"), "shared"),
@@ -131,14 +133,14 @@ def test_the_environment_names_the_folder(monkeypatch, tmp_path):
         ("FMX_CACHE", str(tmp_path / "link"), "away"),
     ):
         monkeypatch.setenv(name, value)
-        assert private.base() == tmp_path / folder / "fmx"
+        assert object_cache.base() == tmp_path / folder / "fmx"
 
 
 def test_without_a_home_there_is_no_folder(monkeypatch):
     for name in ("FMX_CACHE", "XDG_CACHE_HOME", "HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(pwd, "getpwuid", lambda number: {}[number])
-    assert private.base() is None
+    assert object_cache.base() is None
     monkeypatch.setattr(object_cache, "folder", object_cache.folder.__wrapped__)
     assert object_cache.load_or_make("name", lambda: CODE) == CODE
     assert object_cache.load("name") is None
@@ -288,7 +290,7 @@ def test_other_versions_of_numba_and_numpy_are_refused(of_numba, of_numpy, monke
 def waits(monkeypatch):
     """An event: a process waits for a lock."""
     event, sleep = threading.Event(), time.sleep
-    monkeypatch.setattr(private.time, "sleep", lambda seconds: event.set() or sleep(0.001))
+    monkeypatch.setattr(object_cache.time, "sleep", lambda seconds: event.set() or sleep(0.001))
     return event
 
 
@@ -298,7 +300,7 @@ def test_what_another_process_compiles_is_waited_for(store, waits):
 
     found: list = []
     thread = threading.Thread(target=lambda: found.append(object_cache.load_or_make("fmx.f i8", make)))
-    with private.locked(store, object_cache._file("fmx.f i8")):
+    with object_cache._locked(store, "fmx.f i8"):
         thread.start()
         assert waits.wait()
         assert object_cache.load_or_make("fmx.f f8", lambda: CODE) == CODE  # another function does not wait
@@ -313,19 +315,19 @@ def test_where_locks_do_not_work_all_is_compiled(store, monkeypatch, error):
     def refuse(*_):
         raise OSError(error, os.strerror(error))
 
-    monkeypatch.setattr(private.fcntl, "flock", refuse)
+    monkeypatch.setattr(object_cache.fcntl, "flock", refuse)
     assert object_cache.load_or_make("fmx.f i8", lambda: CODE) == CODE
     assert object_cache.load("fmx.f i8") == CODE
 
 
 def test_a_stopped_process_is_not_waited_for_long(store, monkeypatch):
-    with private.locked(store, object_cache._file("fmx.f i8")):
-        monkeypatch.setattr(private, "_PAUSE", 0)
+    with object_cache._locked(store, "fmx.f i8"):
+        monkeypatch.setattr(object_cache, "_PAUSE", 0)
         assert object_cache.load_or_make("fmx.f i8", lambda: CODE) == CODE
 
 
 def test_an_error_while_compiling_releases_the_lock(store):
-    lock = private.locked(store, object_cache._file("fmx.f i8"))
+    lock = object_cache._locked(store, "fmx.f i8")
     with pytest.raises(OSError, match="of the compiler"), lock:
         raise OSError("of the compiler")
     assert list(store.iterdir()) == []
