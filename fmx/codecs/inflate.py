@@ -22,7 +22,7 @@ from ..compiler.primitives import load_little_endian
 
 _LITERAL_BITS, _DISTANCE_TABLE_BITS = 11, 10
 MORE, FIELD, KIND = 5, 9, 26  # bit where each field begins
-VALUE, LITERALS, END, LONG, INVALID = 0, 1, 2, 3, 4
+VALUE, LITERALS, _END, LONG, INVALID = 0, 1, 2, 3, 4
 N_LITERALS, N_DISTANCES, END_OF_BLOCK = 286, 30, 256
 MOST_BITS = 15
 ORDER = np.array([16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15], np.int64)
@@ -76,7 +76,7 @@ def make_codes() -> Codes:
     letters, no_symbols = LITERALS << KIND | np.arange(256) << FIELD | 1 << MORE, [INVALID << KIND] * 2
     distances = VALUE << KIND | _DISTANCE << FIELD | _DISTANCE_BITS << MORE
     return Codes(
-        _make_code(288, _LITERAL_BITS, np.concatenate([letters, [END << KIND], lengths, no_symbols])),
+        _make_code(288, _LITERAL_BITS, np.concatenate([letters, [_END << KIND], lengths, no_symbols])),
         _make_code(32, _DISTANCE_TABLE_BITS, np.append(distances, no_symbols)),
         _make_code(19, 7, np.arange(19) << FIELD),
         ORDER, np.zeros(288 + 32, np.uint8),
@@ -350,7 +350,7 @@ def _coded_block(data, last, codes, run, state):
                 out[at] = entry >> FIELD & 255
                 at += 1
                 continue
-            status = REACHED if kind == END else _FAULT
+            status = REACHED if kind == _END else _FAULT
             break
         # A copy: length with its extra bits, then distance with its extra bits.
         more = entry >> MORE & 15

@@ -289,7 +289,7 @@ def _without(words, bits, n):
 def _next_token(words, bits, codes):
     """Return (_Bits after the next token, its kind, its bits, its bytes, its literal or distance).
 
-    ``kind``: LITERALS for one literal, VALUE for a copy, END, or INVALID.
+    ``kind``: LITERALS for one literal, VALUE for a copy, INVALID, or another at the end of the block.
     """
     entry = _looked_up(codes.literals, bits.word, _LITERAL_BITS)
     kind, n_taken = entry >> np.uint32(KIND), np.int32(entry & np.uint32(31))

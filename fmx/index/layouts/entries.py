@@ -131,7 +131,7 @@ def code_at(k, a, b, position):
 
 
 @inlined
-def planes(k, code, position):
+def _planes(k, code, position):
     """Return the bits (in words a and b of a unit) of a code at a position."""
     a, b = np.uint64(0), np.uint64(0)
     for p in range(k):
@@ -153,7 +153,7 @@ def fill_run(k, codes, run_start, d, entries, word, counts):
         for row in range(unit_start, min(unit_start + n_positions, codes.size)):
             code = np.int64(at(codes, row))
             if code < 1 << (2 * k):
-                in_a, in_b = planes(k, code, row - unit_start)
+                in_a, in_b = _planes(k, code, row - unit_start)
                 a |= in_a
                 b |= in_b
                 counts[code] += 1
