@@ -1,6 +1,6 @@
 """Alignment jobs: what is aligned, in chunks, and the steps from a chunk of pairs to records.
 
-align/gpu.py uses Worker, plan and select; output/lines.py reads Records; jobs/pairwise.py calls cut.
+output/lines.py reads the columns of Records by their names.
 
 chunk (some queries x all targets, or with ``half`` the later ones)
   1 close      lengths and q-grams: which pairs can reach the identity           bounds.py

@@ -131,7 +131,7 @@ def align(
 def records(
     paths: Sequence[Any], options: PairOptions, progress: Progress, device: Device
 ) -> tuple[tuple, AlignmentJob, Generator[Records, None, None]]:
-    """Return (names as in _read_job, AlignmentJob, its Records in order, in pieces) of FASTA files."""
+    """Return (names of (queries, targets), AlignmentJob, its Records in order, in pieces) of FASTA files."""
     sessions, shared_out = open_gpus(device, progress)
     names, job = _read_job(paths, options)
     return names, job, compute(job, cut(job), options.n_threads, gpus=sessions, shared_out=shared_out)

@@ -7,7 +7,7 @@ Huffman codes (sections 3.2.2 to 3.2.7) are tables indexed by the next bits:
     length     bits taken | extra bits | length without them   | VALUE
     distance   bits taken | extra bits | distance without them | VALUE
 
-An END entry is the code that ends a block.  The entry of codes with more bits than the table's index
+An _END entry is the code that ends a block.  The entry of codes with more bits than the table's index
 is LONG: they are decoded bit by bit.
 """
 

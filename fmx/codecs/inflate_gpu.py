@@ -79,7 +79,7 @@ ADVANCE = np.concatenate([_tables(4 * WARP), _tables(4)])  # for steps of crc32_
 
 @inlined
 def product(a, b):
-    """Multiply two polynomials."""
+    """Return the product of two polynomials, 32 bits each, modulo the CRC polynomial."""
     result = 0
     for i in range(32):
         result ^= b if (a >> (31 - i)) & 1 else 0
@@ -89,7 +89,7 @@ def product(a, b):
 
 @inlined
 def power(n):
-    """Return x^(8 n)."""
+    """Return x^(8 n) modulo the CRC polynomial."""
     result, square = _ONE, _X8
     while n > 0:
         if n & 1:

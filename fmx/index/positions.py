@@ -4,7 +4,7 @@ A walk takes k-steps, so positions are kept in groups of k: offset o in a block 
 From any position at most s - 1 steps of k lead to a kept one (or more steps of less than k), and the start of
 a block is always kept (its row has no preceding k-symbol).  A layout that walks forwards (COFI) also needs
 the last k positions of a block.  So 1/s of the positions are kept, plus these.  A bit column marks the kept
-rows; the count before a row is the index of its position.  near.py and gpu_mapper.py use the types.
+rows; the count before a row is the index of its position.
 """
 
 from typing import NamedTuple

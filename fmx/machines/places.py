@@ -1,4 +1,4 @@
-"""The place of work: the CPU, or GPUs."""
+"""The place of work: the CPU or GPUs, by the options and, with ``--engine auto``, by a rule."""
 
 import os
 import zlib

@@ -186,7 +186,7 @@ def some_strands(strands: Strands, a: int, b: int | None) -> Strands:
 
 
 def word_ends(strands: Strands) -> np.ndarray:
-    """Return the end of each strand's words."""
+    """Return where the words of each strand end, int64[n]."""
     return strands.first + (strands.length + WORD - 1) // WORD
 
 

@@ -1,4 +1,4 @@
-"""``fmx mem``: from an index and queries to lines, by threads. library/index.py uses Finder, matched."""
+"""``fmx mem``: from an index and queries to lines, by threads."""
 
 import itertools
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
