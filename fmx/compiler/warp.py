@@ -43,7 +43,7 @@ if SIMULATED:
         def _values(self, name, value):
             """Show a value to all threads of the block, and return theirs by thread."""
             me: Any = threading.current_thread()
-            board = me._manager.__dict__.setdefault(name, {})
+            board = me._manager.__dict__.setdefault(name, {})  # noqa: SLF001
             board[me.threadIdx.x] = value
             me.syncthreads()
             values = dict(board)
