@@ -27,9 +27,9 @@ Shared: other work ran on them. H200: NVIDIA H200 GPUs and Intel Xeon processors
 0.30.4.
 
 `python docs/bench` measures your machine. Commands are those of the time of measurement, when `bench` was
-a command of fmx; `bench map` is `python docs/bench modes` today; the others have the same name
-(`python docs/bench NAME`), except `bench library`, which is gone. [The papers' figures](papers.md) have the
-measurements of kernels. `docs/site/measurements.py` writes this page.
+a command of fmx; `bench map` is `python docs/bench modes` today, `bench library` is gone, and the others
+keep their names (`python docs/bench NAME --help`), but not all options. [The papers' figures](papers.md)
+have the measurements of kernels. `docs/site/measurements.py` writes this page.
 """
 
 

@@ -2,13 +2,11 @@
 
 import csv
 import functools
-import sys
 import tomllib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-sys.path.append(str(Path(__file__).parents[2] / "bench"))
 import runner
 
 STAGES = ("copy in", "match", "copy out", "post-process")  # of maximal exact matching

@@ -10,12 +10,22 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import fm_index
-import runner
-from facts import STAGES, Figure, MeasuredTables, MissingError, Paper, Value, facts, papers, value
-from runner import Table
-
-DOCS = Path(__file__).parent.parent.parent
+DOCS = Path(__file__).parents[2]
+sys.path.append(str(DOCS / "bench"))
+import fm_index  # noqa: E402
+import runner  # noqa: E402
+from facts import (  # noqa: E402
+    STAGES,
+    Figure,
+    MeasuredTables,
+    MissingError,
+    Paper,
+    Value,
+    facts,
+    papers,
+    value,
+)
+from runner import Table  # noqa: E402
 
 
 def _on_gpu(found: MeasuredTables, **wanted: Any) -> list:
@@ -164,7 +174,8 @@ Every figure and table of the five papers that fmx builds on: their values, thos
 Written by `docs/site/papers/page.py`. Each row is a figure or table of a paper. A paper's value, in
 the unit of the fmx column, is followed by the section that states it; *drawn* means that the paper only plots
 it. An LF operation is one step of backward search. The values of fmx come from these
-runs, when `bench` was a command of fmx; `bench gpu` is `python docs/bench designs` today:
+runs, when `bench` was a command of fmx; `bench gpu` is `python docs/bench designs` today. Some options
+have changed:
 
 | run | command | machine | date |
 |---|---|---|---|
