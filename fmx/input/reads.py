@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..compiler.functions import compiled, inlined
-from ..compiler.primitives import leading_zeros
 from ..dna import CODE, LETTERS, WORD, pack_letters, reverse_complement, symbols
 from ..errors import InputError, escaped, n_of
 from .chunks import BLANK_LINE, about_cr
@@ -276,53 +275,6 @@ def trim_read(batch, r, trim):
             batch.searchable[r] = is_searchable(batch.data[batch.start[r] : batch.start[r] + left])
     if left < trim.least:
         batch.searchable[r] = False
-
-
-# Histogram of lengths or insert sizes: exact below 1,024 bases, then in classes 1 to 2 % wide.
-
-_EXACT, _BITS, _TOP = 1 << 10, 6, 31  # 2^6 classes per power of two, up to 2^31
-N_CLASSES = _EXACT + ((_TOP - 10) << _BITS)
-
-
-@inlined
-def class_of(length):
-    """Return the class number of a length."""
-    if length < _EXACT:
-        return length
-    top = min(63 - leading_zeros(np.uint64(length)), _TOP)
-    return min(_EXACT + ((top - 11) << _BITS) + (length >> (top - _BITS)), N_CLASSES - 1)
-
-
-def no_lengths() -> np.ndarray:
-    """Return int64[N_CLASSES] of zeros, to count in."""
-    return np.zeros(N_CLASSES, np.int64)
-
-
-@compiled
-def count_lengths(length, weight, counts):
-    """Count each ``length`` int64[n] in ``counts`` int64[N_CLASSES], ``weight`` int64[n] times."""
-    for i in range(length.size):
-        counts[class_of(length[i])] += weight[i]
-
-
-def histogram(length: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
-    """Return int64[N_CLASSES]: counts of ``length`` int64[n], each ``weight`` [n] times, once by default."""
-    counts = no_lengths()
-    weight = np.ones(length.size, np.int64) if weight is None else np.asarray(weight, np.int64)
-    count_lengths(length, weight, counts)
-    return counts
-
-
-def rows_of(counts: np.ndarray) -> list:
-    """Return [shortest, longest, count] of each non-empty class, in order."""
-    rows = []
-    for number in np.flatnonzero(counts).tolist():
-        octave, step = divmod(max(number - _EXACT, 0), 1 << _BITS)
-        width = 1 << (octave + 10 - _BITS)
-        least = ((1 << _BITS) + step) * width
-        bounds = [number, number] if number < _EXACT else [least, least + width - 1]
-        rows.append([*bounds, int(counts[number])])
-    return rows
 
 
 _MESSAGES = {

@@ -16,7 +16,6 @@ from ..errors import UnsupportedError, n_of, size_in_words
 from ..index.disk import part_span
 from ..index.fm_index import FMIndex, JoinedIndex
 from ..input import InputRange, InputShare, ReadPath, reads, spans
-from ..input.reads import histogram
 from ..machines.gpu import GpuSession
 from ..machines.jobs import cuts
 from ..machines.pipeline import Emit, Parts, add_up, run_ordered
@@ -28,7 +27,7 @@ from ..output.run import Run
 from ..report import JobOutput, command_line
 from ..search.find import part_on_cpu
 from ..search.mapping import BOTH
-from ..search.summary import Sums, count_facts
+from ..search.summary import Sums, count_facts, histogram
 from . import (
     Matcher,
     Matches,
@@ -137,7 +136,7 @@ class MemOptions:
 class MemSummary(Sums):
     """Counts of a run.
 
-    ``lengths`` of queries and ``match_lengths``: numbers by length, int64[N_CLASSES] (input/reads.py), or
+    ``lengths`` of queries and ``match_lengths``: numbers by length, int64[N_CLASSES] (search/summary.py), or
     None unless requested.
     """
 

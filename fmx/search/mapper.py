@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from ..input import reads
-from ..input.reads import no_lengths, trimmed
-from .summary import Summary
+from ..input.reads import trimmed
+from .summary import Summary, no_lengths
 
 if TYPE_CHECKING:
     from ..index.reference import Reference

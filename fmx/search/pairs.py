@@ -34,7 +34,6 @@ from ..index.reference import (
     position_in_text,
     position_of_key,
 )
-from ..input.reads import class_of
 from ..machines.jobs import runs
 from .counts import MATES, note
 from .hits import (
@@ -50,6 +49,7 @@ from .hits import (
     text_position,
 )
 from .mapping import ORIENTATIONS, Pairing
+from .summary import class_of
 
 if TYPE_CHECKING:
     from ..index.reference import Reference

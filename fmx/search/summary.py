@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ..compiler.functions import compiled
+from ..compiler.functions import compiled, inlined
+from ..compiler.primitives import leading_zeros
 from ..errors import n_of
-from ..input.reads import FORWARD, REVERSE, WHOLE, count_lengths, histogram, no_lengths, rows_of
+from ..input.reads import FORWARD, REVERSE, WHOLE
 from ..machines.progress import RunCounts
 from .hits import eligible_of
 
@@ -39,11 +40,11 @@ class Summary(Sums):
     ``proper`` (those mapped as proper pairs) and ``alone`` (mates that occur, but in no proper pair) are None
     for single reads.
 
-    The others are None unless requested. ``lengths`` int64[N_CLASSES]: number of reads by length
-    (input/reads.py). ``multiplicity`` int64[N_CLASSES]: number of mapped reads, or pairs, by their hits.
-    ``mismatches`` int64[3 or 5]: number of these by the mismatches of their best hit, if allowed. ``strands``
-    int64[2]: occurrences on + and -, of single reads. ``inserts``: number of pairs by the insert size of
-    their first proper pair.
+    The others are None unless requested. ``lengths`` int64[N_CLASSES]: number of reads by length.
+    ``multiplicity`` int64[N_CLASSES]: number of mapped reads, or pairs, by their hits. ``mismatches``
+    int64[3 or 5]: number of these by the mismatches of their best hit, if allowed. ``strands`` int64[2]:
+    occurrences on + and -, of single reads. ``inserts``: number of pairs by the insert size of their first
+    proper pair.
     """
 
     reads: int = 0
@@ -189,6 +190,53 @@ def _sums(total, of_mates, length, can_occur, weight, at_most):
             alone += total[r] == 0 and eligible_of(of_mates[mate][r], at_most) > 0
             hopeless += weight[r] * (not can_occur[mate][r])
     return n, bases, mapped, unique, suppressed, hits, hopeless, alone
+
+
+# Histogram of lengths or insert sizes: exact below 1,024 bases, then in classes 1 to 2 % wide.
+
+_EXACT, _BITS, _TOP = 1 << 10, 6, 31  # 2^6 classes per power of two, up to 2^31
+N_CLASSES = _EXACT + ((_TOP - 10) << _BITS)
+
+
+@inlined
+def class_of(length):
+    """Return the class number of a length."""
+    if length < _EXACT:
+        return length
+    top = min(63 - leading_zeros(np.uint64(length)), _TOP)
+    return min(_EXACT + ((top - 11) << _BITS) + (length >> (top - _BITS)), N_CLASSES - 1)
+
+
+def no_lengths() -> np.ndarray:
+    """Return int64[N_CLASSES] of zeros, to count in."""
+    return np.zeros(N_CLASSES, np.int64)
+
+
+@compiled
+def count_lengths(length, weight, counts):
+    """Count each ``length`` int64[n] in ``counts`` int64[N_CLASSES], ``weight`` int64[n] times."""
+    for i in range(length.size):
+        counts[class_of(length[i])] += weight[i]
+
+
+def histogram(length: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
+    """Return int64[N_CLASSES]: counts of ``length`` int64[n], each ``weight`` [n] times, once by default."""
+    counts = no_lengths()
+    weight = np.ones(length.size, np.int64) if weight is None else np.asarray(weight, np.int64)
+    count_lengths(length, weight, counts)
+    return counts
+
+
+def rows_of(counts: np.ndarray) -> list:
+    """Return [shortest, longest, count] of each non-empty class, in order."""
+    rows = []
+    for number in np.flatnonzero(counts).tolist():
+        octave, step = divmod(max(number - _EXACT, 0), 1 << _BITS)
+        width = 1 << (octave + 10 - _BITS)
+        least = ((1 << _BITS) + step) * width
+        bounds = [number, number] if number < _EXACT else [least, least + width - 1]
+        rows.append([*bounds, int(counts[number])])
+    return rows
 
 
 # Hints: why nearly no read occurs, or why a pattern cannot occur, in one line.

@@ -15,13 +15,13 @@ from conftest import ROOT, missing
 from hypothesis import given
 from texts import numbered, random_letters
 
-from fmx.input.reads import N_CLASSES, class_of, no_lengths, rows_of
 from fmx.jobs import IndexChoice
 from fmx.jobs.mem import MemJob
 from fmx.jobs.shard import identity
 from fmx.mem.matching import MemOptions, MemOutput
 from fmx.report import Report
 from fmx.report.page import html
+from fmx.search.summary import N_CLASSES, class_of, no_lengths, rows_of
 
 UNIT = random_letters(300, "report")
 CONTIGS = numbered([UNIT, UNIT[:150] + "N" + random_letters(400, "more"), "AC" * 40])

@@ -31,7 +31,6 @@ from ...index import contracts
 from ...index.positions import FullSA
 from ...index.reference import place_of, position_of_text_key
 from ...input import reads
-from ...input.reads import N_CLASSES, class_of
 from ...input.reads_gpu import FREE as FIRST
 from ...input.reads_gpu import PROBLEM, GpuSpanBuffer, Reading, parse
 from ...limits import ALL, GPU_ENGINES
@@ -43,7 +42,7 @@ from ..find import ReadFinder, make_query, part_on_cpu, shortest_read
 from ..hits import Hits, all_keys, choose_of_read, eligible_of, n_occurrences
 from ..mapper import Mapper
 from ..mapping import NO_HOOKS, Hooks, MapOptions
-from ..summary import Summary
+from ..summary import N_CLASSES, Summary, class_of
 from . import (
     engines,
     gpu_sparse,  # noqa: F401  # registers the search by a sparse suffix array
