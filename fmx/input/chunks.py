@@ -18,7 +18,6 @@ CHUNK_SIZE, _BLOCK = 1 << 23, 1 << 12  # bytes of a chunk (with more than FEW th
 AT_ONCE = 1 << 18  # bytes: what was read is still in the cache of a core when its newlines are counted
 FEW = 16  # most threads that do not contend for Python's lock
 NEWLINE, CR = 10, 13
-BLANK_LINE = "there is a blank line before this record: remove that line"
 NOT_READ = "an earlier part of the input could not be read; see the first error"
 IS_BAM = "this is BAM or CRAM; expected FASTA"
 _CONVERT = "convert with: tr '\\r' '\\n'"

@@ -11,29 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..compiler.functions import compiled, inlined
-from ..dna import CODE, LETTERS, WORD, pack_letters, reverse_complement, symbols
-from ..errors import InputError, escaped, n_of
-from .chunks import BLANK_LINE, about_cr
-from .record import (
-    AT_FIRST,
-    BAD_NAME,
-    BLANK_BEFORE,
-    INNER_CR,
-    LENGTHS,
-    LETTER,
-    NO_AT,
-    NO_PLUS,
-    OK,
-    QUALITY,
-    SPACE,
-    TAB,
-    TRUNCATED,
-    comment_of,
-    is_searchable,
-    tag_end,
-    take_fasta,
-    take_fastq,
-)
+from ..dna import CODE, WORD, pack_letters, reverse_complement, symbols
+from ..errors import InputError, escaped
+from .record import OK, SPACE, TAB, comment_of, complaint, is_searchable, tag_end, take_fasta, take_fastq
 
 if TYPE_CHECKING:
     from .chunks import Chunk
@@ -275,45 +255,3 @@ def trim_read(batch, r, trim):
             batch.searchable[r] = is_searchable(batch.data[batch.start[r] : batch.start[r] + left])
     if left < trim.least:
         batch.searchable[r] = False
-
-
-_MESSAGES = {
-    TRUNCATED: "the file ends within this record: truncated FASTQ",
-    NO_AT: "expected '@' at its start: each FASTQ record must have four lines",
-    BLANK_BEFORE: BLANK_LINE,
-    NO_PLUS: "expected '+' at the start of its third line: each FASTQ record must have four lines (seqtk seq "
-    "joins lines)",
-    LETTER: "the sequence contains a character that is not a base: ",
-    QUALITY: "the quality string contains a character outside the range '!' to '~'",
-    BAD_NAME: "its name contains a byte that is not printable ASCII, which SAM cannot represent; rename it: ",
-    AT_FIRST: "its name starts with '@', which SAM reads as a header line; rename it",
-}
-
-
-def complaint(chunk: "Chunk", batch: "ReadBatch", r: int, problem: int) -> str:
-    """Return the error for record r of a chunk; the batch has only what precedes the problem."""
-    if problem in (NO_AT, BLANK_BEFORE):
-        return _MESSAGES[problem]
-    text = chunk.data[batch.name_start[r] :].tobytes()
-    lines = [line.removesuffix(b"\r") for line in text.split(b"\n", 4)[:4]]
-    if problem in (BAD_NAME, AT_FIRST, INNER_CR) and not chunk.is_fastq:
-        del lines[1:]
-    elif not chunk.is_fastq:
-        lines = [b"", chunk.data[batch.start[r] : batch.start[r] + batch.length[r]].tobytes()]
-    if problem == NO_PLUS and re.match(rb"(HD|SQ|RG|PG|CO)\t", lines[0]):
-        return "this looks like SAM: convert it to BAM with samtools view -b"
-    if any(b"\r" in line for line in lines):
-        return about_cr(chunk.data)
-    if problem in (LENGTHS, LETTER, QUALITY):
-        for what, line in zip(("sequence", "quality"), lines[1::2], strict=False):
-            if line.rstrip(b" \t") != line:
-                return f"its {what} line ends with white space: remove it"
-    if problem in (LENGTHS, QUALITY) and len(lines[1]) != (n := len(lines[3])):
-        lengths = f"{n_of(len(lines[1]), 'base')} but {n_of(n, 'quality', 'qualities')}"
-        return f"{lengths}; the file is damaged or cut off"
-    if problem == BAD_NAME:
-        return _MESSAGES[problem] + escaped(re.findall(rb"[^\t -~]", lines[0])[0])
-    if problem == LETTER:
-        bad = lines[1].translate(None, LETTERS)[:1]
-        return _MESSAGES[problem] + escaped(bad) + " (an alignment? remove its gaps)" * (bad in b"-*")
-    return _MESSAGES[problem]

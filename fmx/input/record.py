@@ -3,12 +3,16 @@
 The CPU parses records one after another (reads.py), a GPU with one thread per record (reads_gpu.py).
 """
 
+import re
+from typing import Any
+
 import numpy as np
 
 from ..compiler.functions import inlined
 from ..compiler.primitives import find_byte, leading_zeros, load_big_endian
-from ..dna import OTHER
-from .chunks import CR, NEWLINE, skip_blank
+from ..dna import LETTERS, OTHER
+from ..errors import escaped, n_of
+from .chunks import CR, NEWLINE, Chunk, about_cr, skip_blank
 
 OK, TRUNCATED, NO_AT, BLANK_BEFORE, NO_PLUS, LENGTHS = range(6)
 LETTER, QUALITY, BAD_NAME, AT_FIRST, INNER_CR = range(6, 11)
@@ -178,3 +182,45 @@ def tag_end(data, byte, i, end):
     """Return the position of the first ``byte`` from i on, or ``end``."""
     stop = find_byte(data, byte, i, end)
     return end if stop < 0 else stop
+
+
+_MESSAGES = {
+    TRUNCATED: "the file ends within this record: truncated FASTQ",
+    NO_AT: "expected '@' at its start: each FASTQ record must have four lines",
+    BLANK_BEFORE: "there is a blank line before this record: remove that line",
+    NO_PLUS: "expected '+' at the start of its third line: each FASTQ record must have four lines (seqtk seq "
+    "joins lines)",
+    LETTER: "the sequence contains a character that is not a base: ",
+    QUALITY: "the quality string contains a character outside the range '!' to '~'",
+    BAD_NAME: "its name contains a byte that is not printable ASCII, which SAM cannot represent; rename it: ",
+    AT_FIRST: "its name starts with '@', which SAM reads as a header line; rename it",
+}
+
+
+def complaint(chunk: Chunk, batch: Any, r: int, problem: int) -> str:
+    """Return the error for record r of a chunk; the ReadBatch has only what precedes the problem."""
+    if problem in (NO_AT, BLANK_BEFORE):
+        return _MESSAGES[problem]
+    text = chunk.data[batch.name_start[r] :].tobytes()
+    lines = [line.removesuffix(b"\r") for line in text.split(b"\n", 4)[:4]]
+    if problem in (BAD_NAME, AT_FIRST, INNER_CR) and not chunk.is_fastq:
+        del lines[1:]
+    elif not chunk.is_fastq:
+        lines = [b"", chunk.data[batch.start[r] : batch.start[r] + batch.length[r]].tobytes()]
+    if problem == NO_PLUS and re.match(rb"(HD|SQ|RG|PG|CO)\t", lines[0]):
+        return "this looks like SAM: convert it to BAM with samtools view -b"
+    if any(b"\r" in line for line in lines):
+        return about_cr(chunk.data)
+    if problem in (LENGTHS, LETTER, QUALITY):
+        for what, line in zip(("sequence", "quality"), lines[1::2], strict=False):
+            if line.rstrip(b" \t") != line:
+                return f"its {what} line ends with white space: remove it"
+    if problem in (LENGTHS, QUALITY) and len(lines[1]) != (n := len(lines[3])):
+        lengths = f"{n_of(len(lines[1]), 'base')} but {n_of(n, 'quality', 'qualities')}"
+        return f"{lengths}; the file is damaged or cut off"
+    if problem == BAD_NAME:
+        return _MESSAGES[problem] + escaped(re.findall(rb"[^\t -~]", lines[0])[0])
+    if problem == LETTER:
+        bad = lines[1].translate(None, LETTERS)[:1]
+        return _MESSAGES[problem] + escaped(bad) + " (an alignment? remove its gaps)" * (bad in b"-*")
+    return _MESSAGES[problem]
