@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 OTHER = 4  # code of '.' and all other letters, such as N, which match nothing
 INVALID = 255  # a byte that cannot be in a sequence
 WORD, SPARE_WORDS = 32, 3  # symbols in a packed word; words after a packed text
+FORWARD, REVERSE = 1, 2  # strands, as bits
 
 
 def _code_table() -> np.ndarray:
@@ -41,6 +42,15 @@ def _letter_table(upper: bytes, to: bytes) -> np.ndarray:
     return table
 
 
+def _set_table(letters: str) -> np.ndarray:
+    """Return uint8[256]: the bits 1, 2, 4, 8 for A C G T in the set of each byte of ``letters``, or 0."""
+    table = np.zeros(256, np.uint8)
+    for letter in letters:
+        bases = sum(1 << "ACGT".index(base) for base in SETS[letter])
+        table[ord(letter)] = table[ord(letter.lower())] = bases
+    return table
+
+
 IUPAC = b"ACGTUNRYSWKMBDHV"
 SETS = {  # IUPAC code -> its bases
     "A": "A", "C": "C", "G": "G", "T": "T", "U": "T", "R": "AG", "Y": "CT", "S": "CG", "W": "AT", "K": "GT",
@@ -50,6 +60,7 @@ CODE = _code_table()  # byte -> code
 LETTERS = bytes(np.flatnonzero(CODE != INVALID).tolist())  # bytes that may be in a sequence
 UPPER = _letter_table(IUPAC, b"ACGTTNRYSWKMBDHV")  # byte -> letter to write
 COMPLEMENT = _letter_table(IUPAC, b"TGCAANYRSWMKVHDB")  # byte -> letter of its complement
+PLAIN, DEGENERATE = _set_table("ACGTU"), _set_table("".join(SETS))  # byte -> set of bases
 
 
 LOOKED_AT, _STRAY = 1 << 20, 0.02  # letters of a file to examine; fraction of non-IUPAC ones to warn of
@@ -120,6 +131,32 @@ def reverse_complement(x, k):
         (x >> np.uint64(4)) & np.uint64(0x0F0F0F0F0F0F0F0F)
     )
     return swap_bytes(x) >> np.uint64(64 - 2 * k)
+
+
+@inlined
+def pack_read(data, start, length, code, words, first):
+    """Pack ``length`` bases of ``data`` at ``start`` from word ``first`` on; other letters as any base."""
+    for i in range(0, length, WORD):
+        at, k = start + i, min(WORD, length - i)
+        word = np.uint64(0)
+        if at + WORD <= data.size:
+            word = pack_letters(data, at)
+            if k < WORD:
+                word = (word >> np.uint64(2 * (WORD - k))) << np.uint64(2 * (WORD - k))
+        else:
+            for j in range(at, at + k):
+                word = (word << np.uint64(2)) | np.uint64(code[data[j]] & 3)
+            word <<= np.uint64(2 * (WORD - k))
+        words[first + (i >> 5)] = word
+
+
+@inlined
+def pack_reverse(words, first, other, length):
+    """Pack the reverse complement of the ``length`` symbols at word ``first`` from word ``other`` on."""
+    for i in range(0, length, WORD):
+        k = min(WORD, length - i)
+        word = reverse_complement(symbols(words, first, length - i - k, k), k)
+        words[other + (i >> 5)] = word << np.uint64(2 * (WORD - k))
 
 
 def pack_text(text: np.ndarray, backend: "Backend" = ONE_CORE) -> np.ndarray:

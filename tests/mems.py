@@ -8,10 +8,9 @@ import numpy as np
 from packed import codes_of, pack
 from texts import numbered
 
-from fmx.dna import pack_text
+from fmx.dna import FORWARD, REVERSE, pack_text
 from fmx.index.bwt import build_lcp, invert
 from fmx.index.reference import make_blocks
-from fmx.input.reads import FORWARD, REVERSE
 from fmx.machines.jobs import ONE_CORE
 from fmx.mem import Matcher, Matches, Strands, collected
 from fmx.mem.matching import ALL, IN_BOTH, JoinedMatchers

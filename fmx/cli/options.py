@@ -177,7 +177,7 @@ def plain(value: Any) -> Any:
 def strands_of(args: Any) -> int:
     """Return the strands to search, as bits.  Raises UsageError if the options exclude both."""
     refuse((args.forward_only and args.reverse_only, "give only one of --forward-only and --reverse-only"))
-    from ..input.reads import FORWARD, REVERSE
+    from ..dna import FORWARD, REVERSE
 
     return FORWARD if args.forward_only else REVERSE if args.reverse_only else FORWARD | REVERSE
 

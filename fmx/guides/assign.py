@@ -22,10 +22,9 @@ import numpy as np
 
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at
-from ..dna import CODE, WORD, reverse_complement, symbols
-from ..input.reads import FORWARD, REVERSE, ReadBatch, pack_read
-from ..input.sets import DEGENERATE
-from ..input.sets import PLAIN as BIT
+from ..dna import CODE, DEGENERATE, FORWARD, REVERSE, WORD, pack_read, reverse_complement, symbols
+from ..dna import PLAIN as BIT
+from ..input.reads import ReadBatch
 from .table import MANY, NONE, GuideTable, find, near
 
 
@@ -94,7 +93,7 @@ def _reach(where, length, longest):
 def _fits(where, batch, r, bit, place):
     """Return whether a window of read r is on a searched strand, between matching flanks.
 
-    ``place``: (begin, length, whether on the reverse strand); ``bit``: sets.PLAIN.
+    ``place``: (begin, length, whether on the reverse strand); ``bit``: dna.PLAIN.
     """
     i, n, reverse = place
     if not where.is_scanned:

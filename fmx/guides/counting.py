@@ -13,11 +13,12 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from ..dna import FORWARD, REVERSE
 from ..errors import InputError, n_of
 from ..input import InputRange, InputShare, PairedFiles, ReadFiles, spans
 from ..input.chunks import CHUNK_SIZE
 from ..input.mates import PairSpan
-from ..input.reads import FORWARD, REVERSE, ReadBatch, parse
+from ..input.reads import ReadBatch, parse
 from ..input.streams import input_name
 from ..machines.pipeline import Emit, run_ordered
 from ..machines.progress import Clock, Measurement, Progress, RunCounts

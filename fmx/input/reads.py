@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..compiler.functions import compiled, inlined
-from ..dna import CODE, WORD, pack_letters, reverse_complement, symbols
+from ..dna import CODE, FORWARD, REVERSE, WORD, pack_read, pack_reverse
 from ..errors import InputError, escaped
 from .record import OK, SPACE, TAB, comment_of, complaint, is_searchable, tag_end, take_fasta, take_fastq
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from .chunks import Chunk
 
 LONGEST_NAME, LONGEST_READ = 254, 2**28 - 1  # limits of SAM and BAM; a CIGAR operation has 28 bits
-FORWARD, REVERSE = 1, 2  # strands, as bits
 
 
 class ReadBatch(NamedTuple):
@@ -177,32 +176,6 @@ def pack_strands(batch, r, strands, code, patterns):
         patterns.length[2 * r] = length
     if strands & REVERSE:
         patterns.length[2 * r + 1] = length
-
-
-@inlined
-def pack_read(data, start, length, code, words, first):
-    """Pack ``length`` bases of ``data`` at ``start`` from word ``first`` on; other letters as any base."""
-    for i in range(0, length, WORD):
-        at, k = start + i, min(WORD, length - i)
-        word = np.uint64(0)
-        if at + WORD <= data.size:
-            word = pack_letters(data, at)
-            if k < WORD:
-                word = (word >> np.uint64(2 * (WORD - k))) << np.uint64(2 * (WORD - k))
-        else:
-            for j in range(at, at + k):
-                word = (word << np.uint64(2)) | np.uint64(code[data[j]] & 3)
-            word <<= np.uint64(2 * (WORD - k))
-        words[first + (i >> 5)] = word
-
-
-@inlined
-def pack_reverse(words, first, other, length):
-    """Pack the reverse complement of the ``length`` symbols at word ``first`` from word ``other`` on."""
-    for i in range(0, length, WORD):
-        k = min(WORD, length - i)
-        word = reverse_complement(symbols(words, first, length - i - k, k), k)
-        words[other + (i >> 5)] = word << np.uint64(2 * (WORD - k))
 
 
 # Trimming: which bases of a read are searched.

@@ -1,14 +1,12 @@
 """Near matches: the base sets of a pattern, and where the text has a base outside of them."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..compiler.functions import by_type_or_this, compiled, inlined
 from ..compiler.primitives import at, leading_zeros, popcount
-from ..dna import CODE, SETS, WORD, symbols
-from .reads import FORWARD, REVERSE, pack_read, pack_reverse
+from ..dna import CODE, FORWARD, REVERSE, WORD, pack_read, pack_reverse, symbols
 
 if TYPE_CHECKING:
     from .reads import ReadBatch
@@ -90,18 +88,6 @@ class Sets(NamedTuple):
     is_plain: np.ndarray
     plane: np.ndarray
     length: np.ndarray
-
-
-def _table(letters: Mapping[str, str] | str) -> np.ndarray:
-    """Return uint8[256]: the base set of each byte of ``letters``, in either case; empty for others."""
-    table = np.zeros(256, np.uint8)
-    for letter in letters:
-        bases = sum(1 << "ACGT".index(base) for base in SETS[letter])
-        table[ord(letter)] = table[ord(letter.lower())] = bases
-    return table
-
-
-PLAIN, DEGENERATE = _table("ACGTU"), _table(SETS)
 
 
 def searched(batch: "ReadBatch", table: np.ndarray, most: int) -> np.ndarray:

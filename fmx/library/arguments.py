@@ -9,12 +9,13 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import Any, Literal, TypeVar
 
 from .. import limits
+from ..dna import FORWARD, REVERSE
 from ..errors import quoted
 from ..input import sequences, spans
 from ..input.chunks import CHUNK_SIZE, look_at
 from ..input.reads import parse
 from ..mem.matching import IN_BOTH, IN_REFERENCE
-from ..search.mapping import BOTH, FORWARD, REVERSE, Near
+from ..search.mapping import BOTH, Near
 from ..system import available_cores
 
 Path = str | os.PathLike[str]

@@ -23,8 +23,8 @@ import numpy as np
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at
 from ..compiler.sorting import differing, digit_of, lay_out_digits, next_place, sort_few
-from ..dna import CODE, WORD, symbols
-from ..input.reads import FORWARD, REVERSE, Patterns, pack_read, pack_reverse
+from ..dna import CODE, FORWARD, REVERSE, WORD, pack_read, pack_reverse, symbols
+from ..input.reads import Patterns
 from ..machines.jobs import run_all, runs
 
 if TYPE_CHECKING:

@@ -3,8 +3,9 @@
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..dna import FORWARD, REVERSE
 from ..errors import n_of
-from ..input import chunks, reads
+from ..input import chunks
 from ..input.reads import WHOLE, Trim
 from .hits import SelectionPolicy
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from ..machines.progress import Clock
     from .counts import Demultiplexer, Screen, Tally
 
-FORWARD, REVERSE = reads.FORWARD, reads.REVERSE
 BOTH = FORWARD | REVERSE
 
 # Whether the left and the right mate, 1 and 2, are reverse.

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, prefetch
+from ..dna import DEGENERATE, PLAIN
 from ..index.contracts import position_of, prefetch_position
 from ..index.disk import part_span
 from ..index.positions import FullSA, SampledSA
@@ -193,7 +194,7 @@ class NearFinder(ReadFinder):
         # The number of matches from which on a read is not searched with more mismatches.
         self._enough = 1 if by_strata else ALL if self._near.counts_all else options.policy.limit
         self.in_steps = by_strata if options.pairing else self._enough < ALL
-        self._table = sets.DEGENERATE if self._near.iupac else sets.PLAIN
+        self._table = DEGENERATE if self._near.iupac else PLAIN
         n_text = sum(part.text.n for part in parts)
         self._lookups = near_words.Lookups(float(n_text), shortest, any_length=least == 0)
         self._n_warnings = itertools.count()

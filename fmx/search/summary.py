@@ -8,8 +8,9 @@ import numpy as np
 
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import leading_zeros
+from ..dna import FORWARD, REVERSE
 from ..errors import n_of
-from ..input.reads import FORWARD, REVERSE, WHOLE
+from ..input.reads import WHOLE
 from ..machines.progress import RunCounts
 from .hits import eligible_of
 
@@ -313,7 +314,7 @@ def search_facts(
 
 
 def count_facts(summary: Any, *names: str) -> dict:
-    """Return those of ``names`` that a summary has, as rows (input/reads.py), and counts of strands."""
+    """Return those of ``names`` that a summary has, as rows, and counts of strands."""
     counts = {name: getattr(summary, name) for name in names if hasattr(summary, name)}
     facts: dict = {name: [] if each is None else rows_of(each) for name, each in counts.items()}
     if hasattr(summary, "strands"):

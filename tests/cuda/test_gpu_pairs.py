@@ -10,9 +10,10 @@ from cuda.devices import CPU, POLICIES, both, complaint, search
 from output_of import bgzf
 from texts import numbered, random_letters
 
+from fmx.dna import FORWARD
 from fmx.index import fm_index
 from fmx.input import PairedFiles
-from fmx.input.reads import FORWARD, Trim
+from fmx.input.reads import Trim
 from fmx.machines.gpu import PinnedBuffers
 from fmx.output.search_output import ReadGroups
 from fmx.search.mapping import GpuSizes, MapOptions, Pairing, RunSizes

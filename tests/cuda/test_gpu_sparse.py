@@ -17,8 +17,8 @@ from cuda.devices import POLICIES
 from search.test_sparse import in_memory, long_enough
 from texts import TEXTS, numbered, random_letters, reads_of
 
+from fmx.dna import FORWARD, REVERSE
 from fmx.errors import UnsupportedError
-from fmx.input.reads import FORWARD, REVERSE
 from fmx.machines.progress import Progress
 from fmx.output.search_output import SearchOutput
 from fmx.search.gpu import gpu_sparse

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from mems import expect_rows, in_slices, rows
 from texts import TEXTS, numbered, random_letters
 
+from fmx.dna import FORWARD, REVERSE
 from fmx.index import fm_index
 from fmx.input import spans
 from fmx.input.chunks import literal_fasta
-from fmx.input.reads import FORWARD, REVERSE
 from fmx.mem import matching
 from fmx.mem import matching as pipeline
 from fmx.mem.matching import ALGORITHMS, ALL, IN_BOTH, IN_REFERENCE, MemOptions

@@ -13,8 +13,8 @@ from several import far_apart, symbols_of
 from test_mem import STRANDS, TASK_SIZES, UNIQUE, broken, drawn_queries, find
 from texts import numbered, random_letters
 
+from fmx.dna import FORWARD, REVERSE
 from fmx.index import fm_index
-from fmx.input.reads import FORWARD, REVERSE
 from fmx.mem import matching
 from fmx.mem.matching import ALGORITHMS, IN_BOTH, MemOptions
 

@@ -9,11 +9,11 @@ from mems import expect_rows, rows
 from test_mem import STRANDS, TASK_SIZES, UNIQUE, broken, drawn_queries, find
 from texts import numbered, random_letters
 
+from fmx.dna import FORWARD, REVERSE
 from fmx.index.build import build_index
 from fmx.index.fm_index import take
 from fmx.index.plan import IndexOptions
 from fmx.index.writer import MemoryIndex
-from fmx.input.reads import FORWARD, REVERSE
 from fmx.mem.matching import MemOptions
 
 BOTH = FORWARD | REVERSE

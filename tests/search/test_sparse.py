@@ -14,12 +14,12 @@ from search.test_near import ask as ask_near
 from search.test_near import change
 from texts import TEXTS, numbered, random_letters, reads_of
 
+from fmx.dna import FORWARD, REVERSE
 from fmx.errors import UnsupportedError
 from fmx.index.build import build_index
 from fmx.index.fm_index import take
 from fmx.index.plan import IndexOptions
 from fmx.index.writer import MemoryIndex
-from fmx.input.reads import FORWARD, REVERSE
 from fmx.search import sparse
 from fmx.search.find import ReadFinder, make_query
 from fmx.search.hits import ALL, SelectionPolicy

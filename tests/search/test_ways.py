@@ -11,6 +11,7 @@ import pytest
 from cached import compiled
 from texts import random_letters
 
+from fmx.dna import DEGENERATE, PLAIN
 from fmx.input import sets
 from fmx.search.mapping import BOTH
 from fmx.search.queries import near_words
@@ -32,7 +33,7 @@ LOOKUPS = [
 ]  # fmt: skip
 
 
-def sets_of(*patterns, table=sets.DEGENERATE):
+def sets_of(*patterns, table=DEGENERATE):
     batch = cases.batch_of(patterns)
     wanted = np.ones(len(patterns), np.bool_)
     return sets.make_sets(batch, 0, len(patterns), wanted, BOTH, table)
@@ -124,7 +125,7 @@ def test_reads_with_n_are_cut_in_the_cheapest_way(v, holes, lookups):
         letters = list(random_letters(length, length))
         for hole in holes:
             letters[hole] = "N"
-        patterns, ways = sets_of("".join(letters), table=sets.PLAIN), []
+        patterns, ways = sets_of("".join(letters), table=PLAIN), []
         for start, stop in spans_of(length):
             ways += ways_of_span(start, stop, v - sum(not start <= hole < stop for hole in holes))
         assert chosen(patterns, v, lookups)[0] < least(patterns, ways, lookups) * 1.001
@@ -133,13 +134,14 @@ def test_reads_with_n_are_cut_in_the_cheapest_way(v, holes, lookups):
 # Lines of Python that planning takes: argv has triples of a table, a pattern and mismatches.
 _COUNT_STEPS = """
 import sys
-from test_ways import Lookups, near_words, sets, sets_of
+from fmx import dna
+from test_ways import Lookups, near_words, sets_of
 def trace(frame, event, argument):
     global n
     n += event == "line" and frame.f_code.co_filename.endswith("near_words.py")
     return trace
 for table, pattern, v in zip(sys.argv[1::3], sys.argv[2::3], sys.argv[3::3]):
-    patterns, n = sets_of(pattern, table=getattr(sets, table)), 0
+    patterns, n = sets_of(pattern, table=getattr(dna, table)), 0
     near_words.ways_of(int(v), Lookups(1e8))
     sys.settrace(trace)
     near_words.plan(patterns, int(v), Lookups(1e8))

@@ -60,8 +60,8 @@ def command(args: SimpleNamespace) -> None:
     kind = options.format_of(args.kind, args.output, kinds_of("mem"), "mummer")
     layout = args.original, args.lengths, args.four_columns
     options.refuse((kind != "mummer" and any(layout), "-c, -L and -F need --format mummer"))
+    from ...dna import FORWARD, REVERSE
     from ...index.fm_index import ANY_MATCH
-    from ...input.reads import FORWARD, REVERSE
     from ...jobs.mem import MemJob
     from ...mem.matching import ALL, IN_BOTH, IN_REFERENCE, MemOptions, MemOutput
     from ..dispatch import run_job

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ...dna import FORWARD, REVERSE
 from ...index.reference import Blocks
-from ...input.reads import FORWARD, REVERSE
 from .. import Opening, SamHeader, put, records
 from ..lines import MatchWriter
 from ..records import contigs_of, put_head, put_record

@@ -27,8 +27,8 @@ import numpy as np
 
 from ...compiler.functions import compiled, inlined
 from ...compiler.primitives import at, popcount, trailing_zeros
-from ...dna import WORD, symbols
-from ...input.reads import Patterns, pack_reverse
+from ...dna import WORD, pack_reverse, symbols
+from ...input.reads import Patterns
 from ...input.sets import first_word, set_at
 
 if TYPE_CHECKING:
