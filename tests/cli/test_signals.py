@@ -70,7 +70,7 @@ def interrupted(arguments, place, n_signals):
         return process.returncode, err.decode(), first + told.read()
 
 
-@pytest.mark.parametrize(("n_signals", "n_runs"), [(1, 5), (1000, 2), nightly(1, 60), nightly(1000, 30)])
+@pytest.mark.parametrize(("n_signals", "n_runs"), [(1, 3), (1000, 2), nightly(1, 60), nightly(1000, 30)])
 def test_an_interrupt_at_any_time(n_signals, n_runs, home):
     arguments = ["search", "-q", "r.fq", "-o", "out.sam"]
     subprocess.run([*MAIN, *arguments], check=True)  # compiles

@@ -62,10 +62,10 @@ def lines(out) -> list:
 @pytest.mark.parametrize(
     ("what", "redirect"), covered(itertools.product(ANSWERS, ["<&- 2>&-", "2>/dev/full"]), set)
 )
-def test_answers_do_not_need_standard_input_or_error(what, redirect, home):
-    usual, (code, out, err) = sh(ANSWERS[what], ""), sh(ANSWERS[what], redirect)
-    assert (usual[0], code) == (0, 0)
-    assert lines(out) == lines(usual[1])
+def test_answers_do_not_need_standard_input_or_error(what, redirect, home, command):
+    usual, (code, out, err) = command(*ANSWERS[what].split()), sh(ANSWERS[what], redirect)
+    assert (usual.code, code) == (0, 0)
+    assert lines(out) == lines(usual.out)
     assert "Traceback" not in err
 
 
@@ -85,9 +85,9 @@ def test_an_answer_that_cannot_be_written_is_an_error(what, redirect, home):
     ("arguments", "redirect"),
     covered(itertools.product(FILES, [">&-", "<&- >&- 2>&-", ">/dev/full 2>/dev/full"]), set),
 )
-def test_no_words_get_into_a_file_whose_descriptor_was_free(arguments, redirect, home):
+def test_no_words_get_into_a_file_whose_descriptor_was_free(arguments, redirect, home, command):
     path = home / FILES[arguments]
-    assert sh(arguments, "")[0] == 0
+    assert command(*arguments.split()).code == 0
     usual = path.read_bytes()
     shutil.rmtree(path.parent) if path.suffix == ".npy" else path.unlink()
     code, out, err = sh(arguments, redirect)
@@ -97,12 +97,12 @@ def test_no_words_get_into_a_file_whose_descriptor_was_free(arguments, redirect,
 
 
 @pytest.mark.parametrize("arguments", WRONG)
-def test_an_error_keeps_its_code_where_it_cannot_be_told(arguments, home):
-    code, _, err = sh(arguments, "")
-    assert code in (1, 2)
-    assert err
+def test_an_error_keeps_its_code_where_it_cannot_be_told(arguments, home, command):
+    told = command(*arguments.split())
+    assert told.code in (1, 2)
+    assert told.err
     for redirect in ("2>/dev/full", "<&- >&- 2>&-"):
-        assert sh(arguments, redirect) == (code, b"", ""), redirect
+        assert sh(arguments, redirect) == (told.code, b"", ""), redirect
 
 
 def test_input_from_nowhere(home):
@@ -177,10 +177,9 @@ def shards(folder, command):
 
 
 @pytest.mark.parametrize(("arguments", "kind"), BINARY)
-def test_what_is_no_text_is_not_written_to_a_terminal(arguments, kind, shards):
+def test_what_is_no_text_is_not_written_to_a_terminal(arguments, kind, shards, command):
     code, said = on_terminal(*arguments.split())
     assert code == 2
     assert said.endswith(f"rror: {kind} is binary and not written to a terminal: use -o FILE or a pipe\n")
     assert said.isascii()
-    done = subprocess.run([*MAIN, *arguments.split(), "-q"], capture_output=True, check=True)
-    assert done.stdout[:4] in (b"\x1f\x8b\x08\x04", b"CRAM", b"PAR1")
+    assert command(*arguments.split(), "-q").out[:4] in (b"\x1f\x8b\x08\x04", b"CRAM", b"PAR1")

@@ -1,5 +1,7 @@
 """The law of occ, for any layout: its counts are those of a naive scan, however it is asked."""
 
+import functools
+
 import naive
 import numpy as np
 from cached import compiled
@@ -38,6 +40,18 @@ def texts(d):
 def spelled(text) -> str:
     """The letters of a text's codes."""
     return "".join("$ACGT"[code] for code in text.tolist())
+
+
+@functools.cache
+def rows_of(letters):
+    """The suffix array of a text, which layouts share."""
+    return suffix_array(codes_of(letters))
+
+
+@functools.cache
+def first_row(letters, symbols):
+    """That of suffixes that begin with these symbols."""
+    return naive.first_row(letters, rows_of(letters).tolist(), symbols)
 
 
 def k_symbols(text, sa, k):
@@ -87,16 +101,16 @@ def letters_of(c, k) -> str:
 
 def build(name, text, n_threads=1):
     """(layout, suffix array) of a text."""
-    sa = suffix_array(text)
+    sa = rows_of(spelled(text))
     return layouts.REGISTRY[name.family].build(text, sa, name.k, name.d, Cores(n_threads)), sa
 
 
 def check_occ(layout, sa, text, what="") -> None:
     """Compare all counts of some symbols with naive ones: of rows, of intervals, and summed up from units."""
-    rows, letters, codes = sa.tolist(), spelled(text), k_symbols(text, sa, layout.k)
+    letters, codes = spelled(text), k_symbols(text, sa, layout.k)
     counted = np.empty(text.size + 1, np.int64)
     for c in tried_symbols(layout.k, codes):
-        first = naive.first_row(letters, rows, letters_of(c, layout.k))
+        first = first_row(letters, letters_of(c, layout.k))
         expected = first + np.append(0, np.cumsum(codes == c))
         all_occ(layout, c, counted)
         np.testing.assert_array_equal(counted, expected, f"{what} {c}")

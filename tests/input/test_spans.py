@@ -144,7 +144,7 @@ def place(tmp_path_factory):
     return tmp_path_factory.mktemp("spans") / "reads"
 
 
-@examples(300)
+@examples(200)
 @given(data=st.one_of(fastq(), fasta()), size=st.sampled_from(SIZES), n_threads=st.sampled_from([1, 3]))
 def test_any_file_cut_anyhow_is_the_file(data, size, n_threads, place):
     place.write_bytes(data)

@@ -31,7 +31,7 @@ def in_segments(host, queries, n_suffixes) -> list:
     return mems.matches_of(host, strands, mummergpu.subqueries(host.lcp, host.least, jobs, found))
 
 
-@examples(60)
+@examples(40)
 @given(BLOCKS, QUERIES, LEAST, st.integers(1, 130))
 @example(["A" * 300, "A" * 280], ["A" * 290], 256, 100)
 @example(["A" * 600, "A" * 300 + "C"], ["A" * 300 + "C" + "A" * 20], 260, 400)

@@ -47,7 +47,7 @@ def ends_of_contigs(n):
     sequences = reads_of(contigs, n=10)
     for _, sequence in contigs:
         sequences += [sequence[-m:] for m in range(1, 16)] + [sequence[:m] for m in range(1, 16)]
-    sequences.append(contigs[-1][1][-9:] + "A" * 500)
+    sequences = [*dict.fromkeys(sequences), contigs[-1][1][-9:] + "A" * 500]
     return contigs, sequences, cases.expect(contigs, sequences)
 
 

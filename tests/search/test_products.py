@@ -21,7 +21,7 @@ PAIRS = [
     ("swapped", naive.reverse_complement(UNIT[200:214]), UNIT[30:45]),
     ("inside", UNIT[40:60], naive.reverse_complement(UNIT[45:50])),
     ("overlapping", UNIT[40:60], naive.reverse_complement(UNIT[50:70])),
-    ("short", "AC", "GT"),
+    ("short", "ACG", "CGT"),
     ("nowhere", "A" * 20, "C" * 20),
     ("across", UNIT[480:492], naive.reverse_complement(UNIT[20:32])),
 ]

@@ -42,7 +42,12 @@ def drawn(sequence, n, length) -> str:
     return "".join(f">r{i}\n{sequence[i * step : i * step + length]}\n" for i in range(n))
 
 
-@pytest.fixture(scope="module", params=["yeast", "chrX", "miRBase"])
+def together(name):
+    """A genome whose tests run in one process, which builds its index once."""
+    return pytest.param(name, marks=pytest.mark.xdist_group(f"bytes of {name}"))
+
+
+@pytest.fixture(scope="module", params=map(together, ["yeast", "chrX", "miRBase"]))
 def case(request, data, tmp_path_factory):
     """(index with every layout, reads): a part of the genome, so that all layouts are quickly built."""
     folder = tmp_path_factory.mktemp(request.param)
@@ -81,8 +86,8 @@ def expected(case):
     return found
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_ways_threads_and_batches(case, expected, way):
-    assert sam(case, way, POLICIES["all"], n_threads=2, chunk_size=40_000) == expected["all"]
-    assert sam(case, way, POLICIES["one"], n_threads=1, chunk_size=100_000) == expected["one"]
-    assert sam(case, way, POLICIES["drawn"], n_threads=3, chunk_size=9_000) == expected["drawn"]
+@pytest.mark.parametrize("name", WAYS)
+def test_ways_threads_and_batches(case, expected, name):
+    assert sam(case, name, POLICIES["all"], n_threads=2, chunk_size=40_000) == expected["all"]
+    assert sam(case, name, POLICIES["one"], n_threads=1, chunk_size=100_000) == expected["one"]
+    assert sam(case, name, POLICIES["drawn"], n_threads=3, chunk_size=9_000) == expected["drawn"]
