@@ -71,13 +71,15 @@ test-packaging: $(DEV)
 test-random: $(DEV)
 	PYTHONHASHSEED=$(SEED) $(PYTEST) --ignore tests/packaging --shuffle $(SEED)
 
-# What make test leaves out, too: every combination of layouts and engines, more examples, an hour of damaged inputs.
+# What make test leaves out, too: every combination of layouts and engines, and more examples, as test-random runs
+# them; then, side by side, a few faults in each file, and ten minutes of damaged inputs.
+nightly: SEED := $(shell date +%Y%m%d)
 nightly: $(DEV)
 	bash tests/install_peers.sh
-	$(PYTEST) --nightly
+	PYTHONHASHSEED=$(SEED) $(PYTEST) --nightly --shuffle $(SEED)
 	$(SIMULATED) NUMBA_DISABLE_JIT=1 $(PYTEST) --nightly tests/cuda
 	$(SIMULATED) $(PYTEST) --nightly tests/cuda/test_gpu_pairwise.py
-	$(MAKE) docs test-random mutants fuzz SECONDS=3600 SEED=$$(date +%Y%m%d)
+	$(MAKE) -j 2 -O docs mutants fuzz MUTANTS=5 SECONDS=600 SEED=$(SEED)
 
 # Lines and branches of fmx that no test runs: those of 'make test' under coverage, with branches that are never
 # taken. Compiled functions count where they are Python: in the CUDA simulator. PACKAGES="output report" for these alone.
