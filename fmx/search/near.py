@@ -79,104 +79,6 @@ class WordBatch(NamedTuple):
     piece: np.ndarray
 
 
-def compare_words(
-    text: PartText, locator: Any, words: WordBatch, intervals: Intervals, n_matches: int
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield the matches of words by their Intervals in a part: (pattern, key), int64[n], by read.
-
-    ``locator``: a SparseLocator locates occurrences by number before they are compared. Up to ``n_matches``
-    are yielded at a time.
-    """
-    if not isinstance(locator, Locator):
-        size = intervals.hi - intervals.lo
-        ends = np.cumsum(size)
-        sa = FullSA(locator.locate(intervals.lo, size) - text.start)
-        text, intervals = text._replace(sa=sa, layout=sa), Intervals(ends - size, ends)
-    done, scratch, is_more = np.zeros(2, np.int64), np.empty((2, _AHEAD), np.int64), True
-    while is_more:
-        pattern, key = np.empty((2, n_matches), np.int64)
-        n = _compare_words(text, words, intervals, done, (pattern, key), scratch)
-        yield pattern[:n], key[:n]
-        is_more = done[0] < intervals.lo.size
-
-
-@compiled
-def _compare_words(text, words, intervals, done, out, scratch):
-    """Write the matches of words at the rows of their Intervals to ``out`` until it is full; return how many.
-
-    ``done`` int64[2]: how many words, and rows of the next one, are done. ``scratch`` int64[2, _AHEAD]: words
-    and text positions that were prefetched.
-    """
-    lo, hi, most = intervals.lo, intervals.hi, out[0].size
-    n, n_waiting, begin = np.int64(0), np.int64(0), done[1]
-    for word in range(done[0], lo.size):
-        if word + _AHEAD < lo.size and lo[word + _AHEAD] < hi[word + _AHEAD]:
-            prefetch_position(text.sa, np.int64(lo[word + _AHEAD]))
-        for row in range(np.int64(lo[word]) + begin, np.int64(hi[word])):
-            if n_waiting == _AHEAD or n + n_waiting == most:
-                n = _compare(text, words, n_waiting, scratch, out, n)
-                n_waiting = np.int64(0)
-                if n == most:
-                    done[0], done[1] = word, row - np.int64(lo[word])
-                    return n
-            length = words.sets.length[words.pattern[word]]
-            start = words.pieces.columns[words.pattern[word], words.piece[word], near_words.START]
-            position = position_of(text.sa, text.layout, row) - start
-            if position < 0 or position + length > text.n:
-                continue
-            prefetch(text.words, position >> 5)
-            prefetch(text.words, (position + length - 1) >> 5)
-            scratch[0, n_waiting], scratch[1, n_waiting] = word, position
-            n_waiting += 1
-        begin = np.int64(0)
-    done[0], done[1] = lo.size, 0
-    return _compare(text, words, n_waiting, scratch, out, n)
-
-
-@inlined
-def _compare(text, words, n_waiting, scratch, out, n):
-    """Compare the positions that wait; return the number of matches so far."""
-    for j in range(n_waiting):
-        key = match_at(text, words, scratch[0, j], scratch[1, j])
-        if key >= 0:
-            out[0][n], out[1][n] = words.pattern[scratch[0, j]], key
-            n += 1
-    return n
-
-
-@inlined
-def match_at(text, words, word, position):
-    """Return the key of the match of a word's pattern at a position of the part, or -1.
-
-    Returns -1 also if an earlier piece finds this match.
-    """
-    i, piece = words.pattern[word], words.piece[word]
-    changes = changes_at(text.words, position, words.sets, i, words.most)
-    if changes == NONE:
-        return np.int64(-1)
-    for j in range(piece):
-        if _catches(words.pieces.columns[i, j], changes):
-            return np.int64(-1)
-    block = find_block(text.blocks, position)
-    end = at(text.blocks.text_start, block) + at(text.blocks.length, block)
-    if position + words.sets.length[i] > end:
-        return np.int64(-1)
-    return n_changes(changes) << KEY_BITS | text_key(text.start + position, i & 1)
-
-
-@inlined
-def _catches(piece, changes):
-    """Return whether a piece, int64[N_COLUMNS], finds an occurrence with these changes."""
-    inside, n_beyond = np.int64(0), np.int64(0)
-    for k in range(n_changes(changes)):
-        where, _ = change_at(changes, k)
-        is_inside = piece[near_words.START] <= where < piece[near_words.START] + piece[near_words.LENGTH]
-        inside += is_inside
-        n_beyond += is_inside and not piece[near_words.INNER] <= where < piece[near_words.OUTER]
-    is_used = piece[near_words.LENGTH] > 0 and n_beyond == 0
-    return is_used and piece[near_words.LEAST] <= inside <= piece[near_words.MOST_CHANGED]
-
-
 class NearFinder(ReadFinder):
     """A ReadFinder of near matches.
 
@@ -399,6 +301,104 @@ def _replaced(ours: Candidates, theirs: Candidates, reads: np.ndarray, start: in
     np.cumsum(n, out=first[1:])
     keys = np.concatenate((ours.keys, theirs.keys))
     return Candidates(first, keys[np.repeat(begin - first[:-1], n) + np.arange(first[-1])])
+
+
+def compare_words(
+    text: PartText, locator: Any, words: WordBatch, intervals: Intervals, n_matches: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the matches of words by their Intervals in a part: (pattern, key), int64[n], by read.
+
+    ``locator``: a SparseLocator locates occurrences by number before they are compared. Up to ``n_matches``
+    are yielded at a time.
+    """
+    if not isinstance(locator, Locator):
+        size = intervals.hi - intervals.lo
+        ends = np.cumsum(size)
+        sa = FullSA(locator.locate(intervals.lo, size) - text.start)
+        text, intervals = text._replace(sa=sa, layout=sa), Intervals(ends - size, ends)
+    done, scratch, is_more = np.zeros(2, np.int64), np.empty((2, _AHEAD), np.int64), True
+    while is_more:
+        pattern, key = np.empty((2, n_matches), np.int64)
+        n = _compare_words(text, words, intervals, done, (pattern, key), scratch)
+        yield pattern[:n], key[:n]
+        is_more = done[0] < intervals.lo.size
+
+
+@compiled
+def _compare_words(text, words, intervals, done, out, scratch):
+    """Write the matches of words at the rows of their Intervals to ``out`` until it is full; return how many.
+
+    ``done`` int64[2]: how many words, and rows of the next one, are done. ``scratch`` int64[2, _AHEAD]: words
+    and text positions that were prefetched.
+    """
+    lo, hi, most = intervals.lo, intervals.hi, out[0].size
+    n, n_waiting, begin = np.int64(0), np.int64(0), done[1]
+    for word in range(done[0], lo.size):
+        if word + _AHEAD < lo.size and lo[word + _AHEAD] < hi[word + _AHEAD]:
+            prefetch_position(text.sa, np.int64(lo[word + _AHEAD]))
+        for row in range(np.int64(lo[word]) + begin, np.int64(hi[word])):
+            if n_waiting == _AHEAD or n + n_waiting == most:
+                n = _compare(text, words, n_waiting, scratch, out, n)
+                n_waiting = np.int64(0)
+                if n == most:
+                    done[0], done[1] = word, row - np.int64(lo[word])
+                    return n
+            length = words.sets.length[words.pattern[word]]
+            start = words.pieces.columns[words.pattern[word], words.piece[word], near_words.START]
+            position = position_of(text.sa, text.layout, row) - start
+            if position < 0 or position + length > text.n:
+                continue
+            prefetch(text.words, position >> 5)
+            prefetch(text.words, (position + length - 1) >> 5)
+            scratch[0, n_waiting], scratch[1, n_waiting] = word, position
+            n_waiting += 1
+        begin = np.int64(0)
+    done[0], done[1] = lo.size, 0
+    return _compare(text, words, n_waiting, scratch, out, n)
+
+
+@inlined
+def _compare(text, words, n_waiting, scratch, out, n):
+    """Compare the positions that wait; return the number of matches so far."""
+    for j in range(n_waiting):
+        key = match_at(text, words, scratch[0, j], scratch[1, j])
+        if key >= 0:
+            out[0][n], out[1][n] = words.pattern[scratch[0, j]], key
+            n += 1
+    return n
+
+
+@inlined
+def match_at(text, words, word, position):
+    """Return the key of the match of a word's pattern at a position of the part, or -1.
+
+    Returns -1 also if an earlier piece finds this match.
+    """
+    i, piece = words.pattern[word], words.piece[word]
+    changes = changes_at(text.words, position, words.sets, i, words.most)
+    if changes == NONE:
+        return np.int64(-1)
+    for j in range(piece):
+        if _catches(words.pieces.columns[i, j], changes):
+            return np.int64(-1)
+    block = find_block(text.blocks, position)
+    end = at(text.blocks.text_start, block) + at(text.blocks.length, block)
+    if position + words.sets.length[i] > end:
+        return np.int64(-1)
+    return n_changes(changes) << KEY_BITS | text_key(text.start + position, i & 1)
+
+
+@inlined
+def _catches(piece, changes):
+    """Return whether a piece, int64[N_COLUMNS], finds an occurrence with these changes."""
+    inside, n_beyond = np.int64(0), np.int64(0)
+    for k in range(n_changes(changes)):
+        where, _ = change_at(changes, k)
+        is_inside = piece[near_words.START] <= where < piece[near_words.START] + piece[near_words.LENGTH]
+        inside += is_inside
+        n_beyond += is_inside and not piece[near_words.INNER] <= where < piece[near_words.OUTER]
+    is_used = piece[near_words.LENGTH] > 0 and n_beyond == 0
+    return is_used and piece[near_words.LEAST] <= inside <= piece[near_words.MOST_CHANGED]
 
 
 @compiled
