@@ -1,11 +1,15 @@
 """Find near matches: reads -> Sets -> Pieces -> Words -> Intervals -> comparison with the text -> Candidates.
 
-Words are searched as reads are (search/find.py), with any layout. With ``strata``, or without ``counts_all``
-for single reads, all are searched exactly first, and those without enough matches with one more mismatch at a
-time. Strata with ``iupac`` are selected only at the end, as an exact search knows no codes.
+    search          in steps: all reads exactly; else nothing yet
+    runs_of         yields runs of reads with their Candidates, sorted by rank (_run)
+    _matches_up_to  in steps: searches reads without enough matches again, with one more mismatch at a time
+    _near_matches   plans pieces, searches their words (_search_words), compares at their rows (_compare)
+    choose          Candidates -> Hits (hits.py), and how they differ from the reads (fill_changes)
 
-A row of a word gives the position of its piece in the text. There the pattern is compared, 32 symbols at a
-time. An occurrence that several pieces find is kept only for the first of them.
+With ``strata``, or without ``counts_all`` for single reads, there are steps. Strata with ``iupac`` are
+selected only at the end, as an exact search knows no codes. Words are searched as reads are (find.py), with
+any layout. A row of a word gives the position of its piece in the text. There the pattern is compared, 32
+symbols at a time. An occurrence that several pieces find is kept only for the first of them.
 """
 
 import itertools
@@ -338,7 +342,7 @@ def _compare_words(text, words, intervals, done, out, scratch):
             prefetch_position(text.sa, np.int64(lo[word + _AHEAD]))
         for row in range(np.int64(lo[word]) + begin, np.int64(hi[word])):
             if n_waiting == _AHEAD or n + n_waiting == most:
-                n = _compare(text, words, n_waiting, scratch, out, n)
+                n = _compare_waiting(text, words, n_waiting, scratch, out, n)
                 n_waiting = np.int64(0)
                 if n == most:
                     done[0], done[1] = word, row - np.int64(lo[word])
@@ -354,11 +358,11 @@ def _compare_words(text, words, intervals, done, out, scratch):
             n_waiting += 1
         begin = np.int64(0)
     done[0], done[1] = lo.size, 0
-    return _compare(text, words, n_waiting, scratch, out, n)
+    return _compare_waiting(text, words, n_waiting, scratch, out, n)
 
 
 @inlined
-def _compare(text, words, n_waiting, scratch, out, n):
+def _compare_waiting(text, words, n_waiting, scratch, out, n):
     """Compare the positions that wait; return the number of matches so far."""
     for j in range(n_waiting):
         key = match_at(text, words, scratch[0, j], scratch[1, j])
