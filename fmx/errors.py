@@ -34,18 +34,6 @@ class InputError(FmxError):
         return InputError, (self.path, self.where, self.what)
 
 
-class StalledError(FmxError):
-    """Work that would never end, because of a fault in fmx; names the input."""
-
-    def __init__(self, path: str | os.PathLike, what: str) -> None:
-        self.path, self.what = str(path), what
-        place = brief(self.path, _PATH)
-        super().__init__(f"{place}: {what}: a fault in fmx; please report it with the command")
-
-    def __reduce__(self) -> tuple:
-        return StalledError, (self.path, self.what)
-
-
 class IndexFileError(FmxError):
     """An index that is missing, damaged, incomplete or of another version."""
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from ..compiler.functions import compiled, inlined
-from ..errors import InputError, StalledError, brief
+from ..errors import InputError, brief
 from ..machines.jobs import future_of, pass_on, set_once
 from .chunks import NOT_READ, Chunk
 from .reads import ReadBatch, check_comments, check_sam, parse
@@ -87,11 +87,6 @@ class PairSpan:
         self._step = 3 - len(paths)  # records from one mate to the next in a file
         self._pairs, self._waiting = PairChunks(0, [], False), cast("Any", ([], []))
 
-    @property
-    def path(self) -> str:
-        """The file of mates 1, or of both."""
-        return self._paths[0]
-
     def read(self, is_sam: bool = True, comments: bool = False) -> list[Mates]:
         """Read the pairs as a list of Mates; ``is_sam``, ``comments``: what to check.  Raises InputError."""
         return self.parse(self.take(), is_sam, comments)
@@ -114,7 +109,7 @@ class PairSpan:
             raise errors[0]
         self._waiting = pass_on(self._before, self._behind, partial(self._meet, chunks))
         if self._waiting is None:
-            raise InputError(self.path, "", NOT_READ)
+            raise InputError(self._paths[0], "", NOT_READ)
         return self._pairs
 
     def _meet(self, chunks: Sequence[Chunk | None], before: tuple[list, list]) -> tuple[list, list]:
@@ -175,15 +170,13 @@ def _taken(side: list[Chunk], n: int) -> Chunk:
 def pair_spans(
     paths: Sequence[str], sides: Sequence[Generator[Any, None, None]]
 ) -> Generator[PairSpan, None, None]:
-    """Yield PairSpans of one file of pairs, or of two; ``sides``: the spans of each.  Raises StalledError."""
+    """Yield PairSpans of one file of pairs, or of two; ``sides``: the spans of each."""
     balance, is_over, link = Balance(), [False] * len(sides), future_of(([], []))
     with ExitStack() as stack:
         for side in sides:
             stack.enter_context(closing(side))
         while not all(is_over):
             is_next = balance.next_files(is_over) if len(sides) > 1 else [True]
-            if not any(is_next):
-                raise StalledError(paths[0], "reading stopped before the end of the file")
             spans = [next(side, None) if read else None for side, read in zip(sides, is_next, strict=True)]
             is_over = [
                 over or (read and span is None)

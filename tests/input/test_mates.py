@@ -3,7 +3,7 @@
 import pytest
 from texts import random_letters
 
-from fmx.errors import InputError, StalledError
+from fmx.errors import InputError
 from fmx.input import PairedFiles, mates, spans
 from fmx.machines.pipeline import run_ordered
 
@@ -61,13 +61,6 @@ def test_few_reads_wait_where_the_records_of_one_file_are_longer(folder, monkeyp
     monkeypatch.setattr(mates.PairSpan, "_meet", noted)
     assert len(pairs_of(PairedFiles(paths[:1], paths[1:]), 1000)) == 400
     assert max(waited) < 160  # three spans of the file with more
-
-
-def test_mates_of_which_no_file_is_read_on_are_told(folder, monkeypatch):
-    paths = write(folder, "1", fastq(named([9]))), write(folder, "2", fastq(named([9])))
-    monkeypatch.setattr(mates.Balance, "next_files", lambda *_: [False, False])
-    with pytest.raises(StalledError, match=r"/1: reading stopped before the end of the file"):
-        pairs_of(PairedFiles(paths[:1], paths[1:]))
 
 
 @pytest.mark.parametrize("size", [60, 1 << 23])
