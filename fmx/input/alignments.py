@@ -41,16 +41,6 @@ def last_message(stderr: BinaryIO, code: int) -> str:
     return lines[-1] if lines else f"it ended with code {code}; is {tempfile.gettempdir()} full?"
 
 
-def why_not_written(stderr: BinaryIO, code: int, draft: str, path: str) -> str:
-    """Return what samtools says is wrong with its output ``draft``, which will be ``path``, in one line."""
-    last = last_message(stderr, code).split("\\n")[-1].replace(f'"{draft}"', path)
-    stderr.seek(0)
-    differs = re.search(r"M5 tag discrepancy for reference '(.*)'", stderr.read().decode(errors="replace"))
-    if differs:
-        return f"contig {differs[1]} of --reference differs from that of the index; use the indexed FASTA"
-    return last
-
-
 # Reads of BAM and CRAM as FASTQ from samtools, with the read group of each in its header line.
 #
 # Secondary and supplementary records are left out, and reads are in their original orientation.

@@ -6,6 +6,7 @@ their names.  BamHits has the fields of sam.SamHits.
 """
 
 import os
+import re
 import select
 import struct
 import tempfile
@@ -269,8 +270,18 @@ def _child(arguments: Sequence[str], target: str | int, path: str) -> Iterator[B
             pipe.close()
         if child.wait() != 0:
             _write_again(target)
-            why = alignments.why_not_written(messages, child.returncode, arguments[-1], path)
+            why = _why_not_written(messages, child.returncode, arguments[-1], path)
             raise OutputError(f"samtools could not write: {why}")
+
+
+def _why_not_written(stderr: BinaryIO, code: int, draft: str, path: str) -> str:
+    """Return what samtools says is wrong with its output ``draft``, which will be ``path``, in one line."""
+    last = alignments.last_message(stderr, code).split("\\n")[-1].replace(f'"{draft}"', path)
+    stderr.seek(0)
+    differs = re.search(r"M5 tag discrepancy for reference '(.*)'", stderr.read().decode(errors="replace"))
+    if differs:
+        return f"contig {differs[1]} of --reference differs from that of the index; use the indexed FASTA"
+    return last
 
 
 def _write_again(target: str | int) -> None:
