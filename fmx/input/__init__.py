@@ -49,11 +49,6 @@ def together(files: ReadFiles) -> list[tuple[ReadPath, ...]]:
 ALL = range(1 << 62)  # numbers, from 0, of all records
 
 
-def chosen_records(skip: int, n: int | None) -> range:
-    """Return the numbers, from 0, of ``n`` (None: all) records after the first ``skip``."""
-    return range(skip, ALL.stop if n is None else skip + n)
-
-
 def records_after(records: range, n: int) -> range:
     """Return the numbers of the same records, if the first n are not counted."""
     return range(max(0, records.start - n), max(0, records.stop - n))

@@ -70,11 +70,11 @@ class GpuSpanBuffer(SpanBuffer):
         self._on_gpu = None
         super().read_on(more)
 
-    def whole(self) -> np.ndarray:
+    def whole(self) -> None:
+        """Copy the bytes that the host lacks."""
         if self._on_gpu is not None and self._known < self.n:
             gpu.copy(self._on_gpu, self.data())
             self._known = self.n
-        return self.data()
 
     def after_newlines(self, n: int, is_fastq: bool) -> int:
         if self._on_gpu is not None and find_border(self.data()[: self._known], 0, n, is_fastq)[1]:

@@ -168,9 +168,8 @@ class ShardPlan:
     shards of a process share.
 
     ``begin``, ``end``: where the shard begins and ends inside a file (of mates 1), or None: path, byte, and
-    newlines from there to the one before a record.  ``is_empty``: whether it has
-    no spans, as for short files; ``whole``: a message about a file that cannot be cut, and that another shard
-    reads, or "".
+    newlines from there to the one before a record.  ``is_empty``: whether it has no spans, as for short
+    files; ``whole``: a message about a file that cannot be cut, and that another shard reads, or "".
     """
 
     def __init__(

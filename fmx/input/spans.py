@@ -95,12 +95,8 @@ class SpanBuffer:  # reads_gpu.GpuSpanBuffer overrides its methods
             self._buffer = larger
 
     def data(self) -> np.ndarray:
-        """Return the bytes, uint8[n]; on a GPU the middle is undefined before ``whole``."""
+        """Return the bytes, uint8[n]; on a GPU the middle may be undefined."""
         return self._buffer[: self.n]
-
-    def whole(self) -> np.ndarray:
-        """Return all bytes, uint8[n]."""
-        return self.data()
 
     def after_newlines(self, n: int, is_fastq: bool) -> int:
         """Return the place after the n-th newline that counts."""

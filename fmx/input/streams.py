@@ -150,12 +150,12 @@ def is_wrapped(head: bytes) -> bool:
         if not header.startswith(b"@"):
             break
         if letters[1:]:
-            missing, line = _length(letters) - _length(qualities), next(lines, None)
+            sequence, line = _text(_joined(letters)), next(lines, None)
+            missing = len(sequence) - len(_text(_joined(qualities)))
             is_record = (
                 missing >= 0 if line is None else missing == 0 and (line[:1] == b"@" or not line.strip())
             )
-            texts = list(map(_text, letters))
-            return is_record and all(texts) and not b"".join(texts).translate(None, LETTERS)
+            return is_record and all(map(_text, letters)) and not sequence.translate(None, LETTERS)
     return False
 
 
@@ -204,7 +204,7 @@ def _records_of(lines: Iterator[bytes]) -> Iterator[tuple[bytes, list[bytes], by
                     plus = line
                     break
                 letters.append(line)
-            missing = _length(letters)
+            missing = len(_text(_joined(letters)))
             for line in lines:
                 qualities.append(line)
                 missing -= len(_text(line))
@@ -215,10 +215,6 @@ def _records_of(lines: Iterator[bytes]) -> Iterator[tuple[bytes, list[bytes], by
 
 def _text(line: bytes) -> bytes:
     return line.removesuffix(b"\n").removesuffix(b"\r")
-
-
-def _length(lines: list[bytes]) -> int:
-    return sum(len(_text(line)) for line in lines)
 
 
 def _joined(lines: list[bytes]) -> bytes:

@@ -120,23 +120,22 @@ def read_pairs(path: str | Path) -> list:
         if len(cells) < 3:
             what = "expected name, forward primer and reverse primer, separated by tabs or commas"
             raise InputError(path, where, what)
-        pair = Pair(*(cells[columns[name]] for name in COLUMNS))
-        if not pair.name or not pair.name.isprintable() or any(mark in pair.name for mark in " \t"):
-            what = f"{shown(pair.name)!r} is not a name: use printable characters only"
+        name, *primers = (cells[columns[each]] for each in COLUMNS)
+        if not name or not name.isprintable() or any(mark in name for mark in " \t"):
+            what = f"{shown(name)!r} is not a name: use printable characters only"
             raise InputError(path, where, what)
-        for which, primer in (("forward", pair.forward), ("reverse", pair.reverse)):
+        for which, primer in zip(("forward", "reverse"), primers, strict=True):
             if not primer or not LETTERS.issuperset(primer.upper()):
                 not_one = f"{shown(primer)!r} is not a {which} primer"
-                what = f"pair {shown(pair.name)}: {not_one}: use A C G T and IUPAC codes"
+                what = f"pair {shown(name)}: {not_one}: use A C G T and IUPAC codes"
                 if number == rows[0][0]:
                     what += "; if this line is a header, call its columns name, forward and reverse"
                 raise InputError(path, where, what)
-        pair = pair._replace(forward=pair.forward.upper(), reverse=pair.reverse.upper())
-        if pair.name in lines:
-            what = f"{shown(pair.name)} is also the pair of {lines[pair.name]}: rename one"
+        if name in lines:
+            what = f"{shown(name)} is also the pair of {lines[name]}: rename one"
             raise InputError(path, where, what)
-        lines[pair.name] = where
-        pairs.append(pair)
+        lines[name] = where
+        pairs.append(Pair(name, *map(str.upper, primers)))
     if not pairs:
         raise InputError(path, "", "no primer pairs: give lines of name, forward and reverse primer")
     return pairs

@@ -12,7 +12,7 @@ from .._version import __version__
 from ..compiler import object_cache
 from ..dna import is_ambiguous
 from ..index.reference import Reference, groups_of
-from ..input import InputRange, InputShare, PairedFiles, ReadFiles, chosen_records, paths_of
+from ..input import ALL, InputRange, InputShare, PairedFiles, ReadFiles, paths_of
 from ..input.chunks import literal_fasta
 from ..machines.places import is_large
 from ..machines.progress import Measurement, TimedFile
@@ -162,8 +162,8 @@ class SearchJob(Job):
             size, n_threads = mapper.options.chunk_size, mapper.options.n_threads
             with run.opened(output, head, writer.end(), container, options.n_threads) as outputs:
                 share = InputShare(paths_of(files) if run.is_whole else ())
-                records = chosen_records(options.skip, options.first)
-                inputs = InputRange(files, size, n_threads, records, share)
+                stop = ALL.stop if options.first is None else options.skip + options.first
+                inputs = InputRange(files, size, n_threads, range(options.skip, stop), share)
                 progress.follow(share)
                 if options.collapse:
                     from ..search.collapse import collect

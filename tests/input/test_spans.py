@@ -17,7 +17,7 @@ from output_of import bgzf
 
 from fmx.codecs import bgzf as bgzf_blocks
 from fmx.errors import InputError
-from fmx.input import chosen_records, chunks, reads, spans
+from fmx.input import ALL, chunks, reads, spans
 from fmx.input.chunks import look_at
 from fmx.input.spans import plan, read_chunks
 from fmx.machines.pipeline import run_ordered
@@ -166,9 +166,8 @@ def test_a_range_is_these_records_of_all_files(texts, forms, size, skip, n, tmp_
     for i, (text, form) in enumerate(zip(texts, forms, strict=False)):
         (folder / f"{i}").write_bytes(form(text))
     paths = sorted(folder.iterdir())
-    stop = None if n is None else skip + n
-    expected = outcome(read_chunks(paths))[0][skip:stop]
-    records = chosen_records(skip, n)
+    records = range(skip, ALL.stop if n is None else skip + n)
+    expected = outcome(read_chunks(paths))[0][skip : records.stop]
     for n_threads in (1, 4):
         spans_of_range = plan(paths, size, n_threads, records)
         assert outcome(span.read() for span in spans_of_range) == (expected, "")
