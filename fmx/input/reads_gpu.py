@@ -23,8 +23,18 @@ from ..dna import CODE, WORD
 from ..machines import gpu
 from ..machines.gpu_jobs import KernelReport, add_up
 from .chunks import find_border, find_end, is_border
-from .reads import LONGEST_NAME, LONGEST_READ, Patterns, ReadBatch, Trim, pack_strands, trim_read
-from .record import OK, take_fasta, take_fastq
+from .reads import (
+    LONGEST_NAME,
+    LONGEST_READ,
+    OK,
+    Patterns,
+    ReadBatch,
+    Trim,
+    pack_strands,
+    take_fasta,
+    take_fastq,
+    trim_read,
+)
 from .spans import SpanBuffer
 
 if TYPE_CHECKING:

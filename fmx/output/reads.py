@@ -4,24 +4,20 @@ A FASTQ record is copied unchanged, a FASTA record with its sequence on one line
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..codecs.bgzf import deflate
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import copy_bytes
-from ..input.record import SPACE, TAB
+from ..input.reads import SPACE, TAB, ReadBatch
 from . import ReadsPiece
 from .files import ReadsFile
 from .put import LINE
 
-if TYPE_CHECKING:
-    from ..input.reads import ReadBatch
-
 
 def split(
-    files: tuple[ReadsFile, ...], batches: "tuple[ReadBatch, ...]", read: np.ndarray, number: np.ndarray
+    files: tuple[ReadsFile, ...], batches: tuple[ReadBatch, ...], read: np.ndarray, number: np.ndarray
 ) -> Iterator[ReadsPiece]:
     """Yield what to append to files of reads: read ``read[i]`` goes to destination ``number[i]``.
 

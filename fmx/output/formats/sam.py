@@ -6,7 +6,7 @@ import numpy as np
 
 from ...compiler.functions import by_type_or_this, compiled, inlined, static_type
 from ...index.reference import contig_of, position_of_key
-from ...input.record import comment_of, tag_end
+from ...input.reads import comment_of, tag_end
 from .. import Opening, SamHeader, put
 from ..hits import HitWriter
 from ..records import (
