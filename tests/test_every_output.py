@@ -1,12 +1,15 @@
 """Outputs and messages of every command alone, by a program, in three shards and on a cluster: the same."""
 
 import gzip
-import io
 import json
 import pickle
 import re
+from collections import Counter
 
 import cases
+import numpy as np
+import polars
+import pysam
 import pytest
 import workflow
 from cluster import nearby
@@ -167,16 +170,102 @@ def content(path) -> object:
     return body_of(path) if path.suffix in (".sam", ".bam", ".txt") else path.read_bytes()
 
 
-def records_of(path) -> list:
-    """The records of a file, opened by its content, as a file of its own; of FASTA, the lines."""
-    begin = path.read_bytes()[:4]
-    if begin in (b"@HD\t", b"BAM\1", b"CRAM") or begin[:2] == b"\x1f\x8b":
-        return [record[:11] for record in records_in(path)]
-    if begin == b"PAR1":
-        rows = parquet.read_table(io.BytesIO(path.read_bytes())).to_pylist()
-        return ["\t".join(map(str, row.values())) for row in rows]
-    lines = path.read_text().splitlines()
-    return lines[1:] if lines and not re.match(r"[^\t]+\t\d|>", lines[0]) else lines
+def records_of(path, kind, names) -> tuple:
+    """(header, records) of a complete file of a kind, as other software reads it; ``names`` of targets.
+
+    Of pairs of sequences (query, target, value) and, as both are those of one file, (target, query, value).
+    """
+    data = path.read_bytes()
+    if kind in ("sam", "bam", "cram") or data.startswith(b"@HD\t"):
+        begin, end = ENDS.get(kind, (b"@HD\t", b"\n"))
+        assert (data[: len(begin)], data[-len(end) :]) == (begin, end)
+        with pysam.AlignmentFile(path, check_sq=False) as file:
+            header = file.header.to_dict()
+        return {**header, "PG": None}, [record[:11] for record in records_in(path)]
+    if kind == "parquet":
+        table = polars.read_parquet(path)
+        rows = table.rows()
+        assert [tuple(row.values()) for row in parquet.ParquetFile(path).read().to_pylist()] == rows
+        return table.columns, rows
+    if kind == "npz":
+        with np.load(path, allow_pickle=False) as file:
+            arrays = dict(file)
+        if "values" in arrays:
+            return None, cells(*(arrays[name].tolist() for name in ("queries", "targets", "values")))
+        rows, ends = np.zeros(arrays["shape"], int), arrays["indptr"]  # as scipy reads it
+        assert (ends[0], ends[-1], ends.size) == (0, arrays["data"].size, 1 + len(rows))
+        rows[np.repeat(np.arange(len(rows)), np.diff(ends)), arrays["indices"]] = arrays["data"]
+        lines = zip(arrays["patterns"].tolist(), rows.tolist(), strict=True)
+        return arrays["groups"].tolist(), list(lines)
+    lines = data.decode().splitlines()
+    if kind == "phy":
+        rows = [line.split(" ") for line in lines[1:]]
+        assert int(lines[0]) == len(rows)
+        targets = names[len(names) - len(rows[0][1:]) :] if rows else []
+        return None, cells([row[0] for row in rows], targets, [row[1:] for row in rows])
+    assert data[-1:] in (b"", b"\n")
+    if kind in ("tsv", "rtab", "bed", "paf"):
+        assert len({line.count("\t") for line in lines}) <= 1
+    has_header = lines and not re.match(r"[^\t]+\t\d|>", lines[0])
+    return (lines[0], lines[1:]) if has_header else (None, lines)
+
+
+# What BAM and CRAM begin and end with, by the specifications.
+ENDS = {
+    "bam": (b"\x1f\x8b\x08\x04", bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")),
+    "cram": (
+        b"CRAM",
+        bytes.fromhex("0f000000ffffffff0fe0454f4600000000010005bdd94f0001000606010001000100ee63014b"),
+    ),
+}
+
+
+def cells(queries, targets, rows) -> list:
+    values = [
+        (query, target, float(value))
+        for query, row in zip(queries, rows, strict=True)
+        for target, value in zip(targets, row, strict=True)
+    ]
+    return values + [(target, query, value) for query, target, value in values]
+
+
+def counts_in(lines) -> Counter:
+    """The counts of a table of fmx count by its other columns and the sample."""
+    rows = [re.fullmatch(r"(.*?)((?:\t\d+)+)", line).groups() for line in lines]
+    counts = {(names, i): int(n) for names, ns in rows for i, n in enumerate(ns.split("\t")[1:])}
+    assert len(counts) == sum(ns.count("\t") for _, ns in rows)
+    return +Counter(counts)
+
+
+def check_shards(folders, merged, output, arguments, names):
+    """Every output of a shard is complete, and all of them together are those of the whole run."""
+    kind = output.split(".")[-1].lower() if output else None
+    if output:
+        of_shards = [records_of(folder / "output", kind, names) for folder in folders]
+        header, records = records_of(merged / output, kind, names)
+        assert all(each == header for each, _ in of_shards)
+        together = [record for _, rows in of_shards for record in rows]
+        if arguments[0] == "count":
+            assert sum((counts_in(rows) for _, rows in of_shards), Counter()) == counts_in(records)
+        elif "--matrix" in arguments and arguments[0] == "pairwise":
+            assert set(together) == set(records)
+        elif "-m" in arguments:  # at most so many of each shard
+            assert set(records) <= set(together)
+        else:
+            assert sorted(together) == sorted(records)
+        indexes = {path.name.removeprefix("output") for path in folders[0].glob("output*")}
+        assert indexes == {path.name.removeprefix(output) for path in merged.glob(f"{output}*")}
+    for path in folders[0].iterdir():
+        files = [folder / path.name for folder in folders]
+        if path.suffix == ".json":
+            assert all(json.loads(each.read_text()) for each in files)
+        elif path.suffix == ".tsv":
+            heads = {each.read_text().partition("\n")[0] for each in files}
+            assert any(heads == {each.read_text().partition("\n")[0]} for each in merged.glob("*.tsv"))
+        elif not path.name.startswith(("output", "counts")):  # of reads
+            data = [each.read_bytes() for each in files]
+            data = [gzip.decompress(each) if each[:2] == b"\x1f\x8b" else each for each in data]
+            assert b"".join(data) in [content(each) for each in merged.iterdir()]
 
 
 def written(folder) -> dict:
@@ -240,10 +329,9 @@ def test_all_ways_to_do_a_job_write_the_same(name, home, command, monkeypatch, t
     done = command("merge", tmp_path / "d", *(["-o", tmp_path / "merged" / output] if output else []))
     assert (done.code, said(done)) == (0, told), done.err
     assert written(tmp_path / "merged") == expected
-    if output and arguments[0] in ("search", "locate") and "npz" not in output:
-        files = [tmp_path / "d" / f"000{i}-of-0003" / "output" for i in (1, 2, 3)]
-        of_shards = [record for path in files for record in records_of(path)]
-        assert sorted(of_shards) == sorted(records_of(tmp_path / "merged" / output))
+    folders = [tmp_path / "d" / f"000{i}-of-0003" for i in (1, 2, 3)]
+    names = re.findall(r">(\S+)", (home / "genes.fa").read_text())
+    check_shards(folders, tmp_path / "merged", output, arguments, names)
     assert run(tmp_path / "cluster", *arguments, "-t", "2", *near) == told
     assert written(tmp_path / "cluster") == expected
 

@@ -96,7 +96,8 @@ def align(
     chunks = chunks[slice(*run.share_of(len(chunks)))]
     container: Container = PLAIN  # how the bytes of chunks become a file
     if values:
-        container, head = PairMatrix(output.kind, values, list(names[0]), list(names[1]), job.half), b""
+        first, head = chunks[0][0] if chunks else 0, b""
+        container = PairMatrix(output.kind, values, list(names[0]), list(names[1]), job.half, first)
     else:
         lengths = job.queries.lengths(), job.targets.lengths()
         writer, head = module_of(output.kind).open_pairs(names, lengths, output.cigar)

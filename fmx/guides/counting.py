@@ -422,14 +422,15 @@ def count(
                 counter, samples, progress, measurement.clock, inputs, output.reads, outputs.write
             )
         progress.wall.turn_to("writing")
-        outputs.write(pack(result) if inputs else result.table(output.kind))
+        outputs.write(result.table(output.kind))
         n, assigned = (sum(getattr(each, name) for each in result.tallies) for name in ("reads", "assigned"))
         summary = (_PairCountSummary if samples[0].second else CountSummary)(n, assigned)
 
         def facts() -> dict:
             return measurement.facts(["the CPU"], result, {} if inputs else result.details())
 
-        outputs.finish(summary, facts=facts if output.report else None)
+        counts = pack(result) if inputs else b""
+        outputs.finish(summary, facts=facts if output.report else None, counts=counts)
     if not inputs:
         say_samples(result, progress, counter.options)
     return summary

@@ -5,7 +5,7 @@ The command line turns options into jobs.
 
 To add a job, write a module here with a frozen dataclass, a subclass of ``Job``, a module in cli/commands/
 that makes it from options, a case in tests/test_every_output.py and, if its shards are not simply joined, a
-branch in merge.py.  Fields that only name a path are marked as places (system.py); the others identify a run.
+way in merge.py.  Fields that only name a path are marked as places (system.py); the others identify a run.
 """
 
 import os

@@ -1,27 +1,27 @@
-"""Merges shards into the output of one run: copies their pieces, adds up tables and summaries.
+"""Merges shards into the output of one run: joins their records, adds up tables and summaries.
 Reads from manifests ``sums`` of sites/search.py and jobs/search.py, options of fmx count and offtargets."""
 
 import json
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import xxhash
 
 from ..errors import OutputError, n_of
 from ..machines.progress import Progress, RunCounts
-from ..output import ReadsPiece, of_fields
+from ..output import Container, ReadsPiece, of_fields
 from ..output.files import ReadsOutput
 from ..output.run import Run
 from ..report import JobOutput, Report, added, joined_screens
 from ..system import available_cores
 from . import files_of, say_summary
-from .shard import MANIFEST, OUTPUT, REPORT, TABLES, Manifest, difference, read_manifest
+from .shard import COUNTS, MANIFEST, OUTPUT, REPORT, TABLES, Manifest, difference, read_manifest
 
 _AT_ONCE = 1 << 20  # bytes
 
@@ -108,15 +108,17 @@ def output_of(shard: Manifest, path: str) -> JobOutput:
 
 
 def merge(
-    folder: str | Path, ordered: Iterable[Manifest], output: JobOutput, progress: Progress, job: Any = None
-) -> list[Manifest]:
+    folder: Path, ordered: Iterable[Manifest], output: JobOutput, progress: Progress, job: Any = None,
+    container: Container | None = None,
+) -> list[Manifest]:  # fmt: skip
     """Merge shards, of Manifests in order, into an output; return the manifests.
 
-    ``job``: of a cluster run, or None.  Raises OutputError.
+    ``job``: of a cluster run, or None; ``container``: of the output, if not that of the shards.  Raises
+    OutputError.
     """
-    shards, merged, more = iter(ordered), [], {}  # type: tuple[Any, list, dict]
+    shards, merged = iter(ordered), []  # type: tuple[Any, list]
     first = next(shards)
-    container, run = of_fields(first.container), first.run
+    container = container or of_fields(first.container)
     about = output.report.about if output.report else {}
     wall = progress.wall if job else None
 
@@ -133,29 +135,8 @@ def merge(
         return added(parts, about, wall.over() if wall else None) | more
 
     with Run().opened(output, container=container, n_threads=available_cores()) as outputs:
-        if run["command"] == "count":
-            from ..guides import assign, results
-
-            result = results.unpack(whole(folder, shard, OUTPUT) for shard in each())
-            if job:  # names of files as the user gave them
-                library = replace(result.library, path=", ".join(job.libraries))
-                result = replace(result, library=library, samples=list(job.samples))
-            outputs.write(result.table(output.kind))
-            more = result.details() if output.report else {}
-        elif run["command"] == "offtargets":
-            from ..sites.search import say_cap, summary_table
-
-            for shard in each():
-                for _ in bytes_of(folder, shard, OUTPUT):
-                    pass  # compared with the manifest
-            sites = merge_sites(folder, merged, outputs.write)
-        else:
-            for shard in each():
-                n_head, n_end = shard.around
-                ends = n_head if shard.number > 1 else 0, n_end if shard.number < shard.count else 0
-                for piece in bytes_of(folder, shard, OUTPUT, *ends):
-                    outputs.write(piece)
-        tables = {}
+        do = _WAYS.get(first.run["command"], _join)
+        tables, more, say = do(folder, each(), output, outputs.write, job)
         if "--counts" in output.tables:
             from decimal import Decimal  # takes 5 ms to import, so only here
 
@@ -173,51 +154,91 @@ def merge(
             combinations = {tuple(row["groups"]): row["reads"] for row in rows}
             n_all, what = summary_of(merged).seen()
             tables["--screen"] = tsv.screen(combinations, first.sums["of"], what, n_all)
-        if "--summary" in output.tables:
-            tables["--summary"] = summary_table(*sites)
         outputs.finish(None, tables, facts if output.report else None)
-    if run["command"] == "count":
-        options = run["options"]["counting"]
-        looked = tuple(assign.GuideWindow(**each) for each in options["looked"])
-        results.say_samples(result, progress, assign.CountOptions(**options | {"looked": looked}))
-    elif run["command"] == "offtargets":
-        say_cap(sites[1], sites[2], progress)
+    say(progress)
     return merged
 
 
-def merge_sites(folder: str | Path, shards: Sequence[Manifest], write: Callable[[bytes], None]) -> tuple:
-    """Write the sites of shards by guide and mismatches.
+# How to write the records of shards of a command to the main output: each returns (tables, facts of reports,
+# what says more about the run).
 
-    Return (ids of guides, sites int64[guides, mismatches + 1], most sites to list of a guide or None).
-    """
-    from ..sites.search import listed
-
-    of_shards = np.array([shard.sums["sites"] for shard in shards], np.int64)
-    total, most = of_shards.sum(axis=0), shards[0].run["options"]["search"]["most"]
-    with ExitStack() as stack:
-        files = [stack.enter_context(open(Path(folder) / shard.name / OUTPUT, "rb")) for shard in shards]
-        heads = [file.read(shard.around[0]) for file, shard in zip(files, shards, strict=True)]
-        write(heads[0])
-        in_shards = listed(of_shards, most).reshape(len(shards), -1).T.tolist()
-        for numbers, n in zip(in_shards, listed(total, most).ravel().tolist(), strict=True):
-            lines = [line for file, m in zip(files, numbers, strict=True) for line in islice(file, m)]
-            write(b"".join(lines[:n]))
-    return shards[0].sums["guides"], total, most
+_Merged: TypeAlias = tuple[dict, dict, Callable[[Progress], None]]
 
 
-def whole(folder: str | Path, shard: Manifest, name: str) -> bytes:
+def _join(folder: Path, shards: Iterator[Manifest], output: JobOutput, write: Any, job: Any) -> _Merged:
+    """One after another."""
+    for shard in shards:
+        n_head, n_end = shard.around
+        ends = n_head if shard.number > 1 else 0, n_end if shard.number < shard.count else 0
+        for piece in pieces_of(folder, shard, *ends):
+            write(piece)
+    return {}, {}, lambda progress: None
+
+
+def _add_counts(folder: Path, shards: Iterator[Manifest], output: JobOutput, write: Any, job: Any) -> _Merged:
+    """Of guides: added up."""
+    from ..guides import assign, results
+
+    every = list(shards)
+    deque(chain.from_iterable(pieces_of(folder, shard) for shard in every), 0)  # to compare the tables, too
+    result = results.unpack(whole(folder, shard, COUNTS) for shard in every)
+    if job:  # names of files as the user gave them
+        library = replace(result.library, path=", ".join(job.libraries))
+        result = replace(result, library=library, samples=list(job.samples))
+    write(result.table(output.kind))
+    options = every[0].run["options"]["counting"]
+    looked = tuple(assign.GuideWindow(**each) for each in options["looked"])
+    counting = assign.CountOptions(**options | {"looked": looked})
+    facts = result.details() if output.report else {}
+    return {}, facts, lambda progress: results.say_samples(result, progress, counting)
+
+
+def _sort_sites(folder: Path, shards: Iterator[Manifest], output: JobOutput, write: Any, job: Any) -> _Merged:
+    """Of guides in contigs: by guide and mismatches."""
+    from ..sites.search import listed, say_cap, summary_table
+
+    every = list(shards)
+    of_shards = np.array([shard.sums["sites"] for shard in every], np.int64)
+    total, most = of_shards.sum(axis=0), every[0].run["options"]["search"]["most"]
+    files = [_lines_of(folder, shard, shard.around[0] if shard.number > 1 else 0) for shard in every]
+    write(b"".join(islice(files[0], every[0].around[0] > 0)))  # the header
+    in_shards = listed(of_shards, most).reshape(len(every), -1).T.tolist()
+    for numbers, n in zip(in_shards, listed(total, most).ravel().tolist(), strict=True):
+        lines = [line for file, m in zip(files, numbers, strict=True) for line in islice(file, m)]
+        write(b"".join(lines[:n]))
+    deque(chain(*files), 0)  # to the end, where each is compared with its manifest
+    table = {"--summary": summary_table(every[0].sums["guides"], total, most)} if output.tables else {}
+    return table, {}, lambda progress: say_cap(total, most, progress)
+
+
+_WAYS = {"count": _add_counts, "offtargets": _sort_sites}
+
+
+def _lines_of(folder: Path, shard: Manifest, n_head: int) -> Iterator[bytes]:
+    """Yield the lines of a shard's main output, a table."""
+    rest = b""
+    for piece in pieces_of(folder, shard, n_head):
+        *lines, rest = (rest + piece).split(b"\n")
+        yield from (line + b"\n" for line in lines)
+
+
+def pieces_of(folder: Path, shard: Manifest, n_head: int = 0, n_end: int = 0) -> Iterator[bytes]:
+    """Yield pieces of a shard's main output, without its first ``n_head`` and last ``n_end`` bytes."""
+    data, path = bytes_of(folder, shard, OUTPUT, n_head, n_end), folder / shard.name / OUTPUT
+    return of_fields(shard.container).pieces(str(path), data, n_head)
+
+
+def whole(folder: Path, shard: Manifest, name: str) -> bytes:
     """Return the contents of a shard's file.  Raises OutputError."""
     return b"".join(bytes_of(folder, shard, name))
 
 
-def bytes_of(
-    folder: str | Path, shard: Manifest, name: str, n_head: int = 0, n_end: int = 0
-) -> Iterator[bytes]:
+def bytes_of(folder: Path, shard: Manifest, name: str, n_head: int = 0, n_end: int = 0) -> Iterator[bytes]:
     """Yield a shard's file without its first ``n_head`` and last ``n_end`` bytes.
 
     Raises OutputError, at the end, if the file differs from that in the manifest.
     """
-    path = Path(folder) / shard.name / name
+    path = folder / shard.name / name
     size, expected = shard.files.get(name, (0, ""))
     digest, at = xxhash.xxh3_64(), 0
     try:

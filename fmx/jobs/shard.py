@@ -75,12 +75,13 @@ def absolute(value: Any) -> Any:
     return replace(value, **{each.name: absolute(values[each]) for each in places})  # type: ignore[type-var]
 
 
-# The files of a shard, each of which is complete, in OUT.d/0003-of-0064: manifest.json, output (its part of
-# the main output), report.json, al, un ... (with --al and --un), and its part of each table.
+# The files of a shard, each of which is complete, in OUT.d/0003-of-0064: manifest.json, output (the main one,
+# in its format), report.json, al, un ... (with --al and --un), its tables, and of fmx count, counts.npz (what
+# is added up).
 
-MANIFEST, OUTPUT, REPORT = "manifest.json", "output", "report.json"
+MANIFEST, OUTPUT, REPORT, COUNTS = "manifest.json", "output", "report.json", "counts.npz"
 TABLES = {"--counts": "counts.tsv", "--screen": "screen.tsv", "--summary": "summary.tsv"}
-FORMAT = 7  # of manifests
+FORMAT = 8  # of manifests
 _LONGEST = 60  # characters of a value in a message
 
 
@@ -89,7 +90,7 @@ class Manifest:
     """The manifest of shard ``number`` of ``count``; ``run``: what all shards of the run have in common.
 
     ``begin``, ``end``: those of input.shards.ShardPlan, as lists; ``around``: bytes of the main
-    output before the first piece and after the last; ``container``: of the merged output (output/run.py);
+    output before the first piece and after the last; ``container``: of the main output (output/__init__.py);
     ``files``: {name: [bytes, xxh3]} of the other files in the folder; ``output``: kind, tables, reads and
     reports of the JobOutput; ``summary``, ``sums``: what is added up; ``wording`` of the summary.
     """
@@ -222,7 +223,7 @@ class ShardRun(Run):
         container: Container = PLAIN,
         n_threads: int = 1,
     ) -> Iterator[Output]:
-        """Open the files of the shard; the ``container`` is that of the merged output."""
+        """Open the files of the shard."""
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             with DraftFolder(self._place) as draft:
@@ -232,7 +233,7 @@ class ShardRun(Run):
                     reads_files={str(draft.path / file.name): file for file in output.reads_files.values()},
                     reports=[str(draft.path / REPORT)] if output.report else [],
                 )
-                with super().opened(files, head, end, n_threads=n_threads) as outputs:
+                with super().opened(files, head, end, container, n_threads) as outputs:
                     try:
                         yield outputs
                     except InputError as error:
@@ -240,6 +241,8 @@ class ShardRun(Run):
                         if renumbered is error:  # an error that is its own cause has no end
                             raise
                         raise renumbered from error
+                if outputs.counts:
+                    (draft.path / COUNTS).write_bytes(outputs.counts)
                 plan: Any = self._plan or SimpleNamespace(begin=None, end=None, is_empty=False)
                 summary: Any = outputs.summary
                 numbers = as_fields(summary) if summary else {}

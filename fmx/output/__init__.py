@@ -11,7 +11,7 @@ format need these functions in the file; each returns (writer, bytes before the 
 queries that are matched; ``names``, ``lengths``: those of queries and of targets.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from importlib import import_module
@@ -65,17 +65,25 @@ class ReadsPiece(NamedTuple):
 
 @dataclass(frozen=True)
 class Container:
-    """How the pieces of an output become a file; this one: one after another, unchanged, as in shards.
+    """How the pieces of an output become a file; this one: one after another, unchanged.
 
-    The same for one run and for merged shards, so these have the bytes of one run, whatever the format.  The
-    bytes of shards are cut anywhere, so what is opened must take parts of pieces.  To add one, write a frozen
-    dataclass of JSON types, which shards store, and a function ``container(reference, output)`` in the module
-    of the format; tests/test_every_output.py tests all of them.
+    The same for one run, a shard and merged shards, so a shard is a complete file, and merged shards have the
+    bytes of one run, whatever the format.  To add one, write a frozen dataclass of JSON types, which shards
+    store, and a function ``container(reference, output)`` in the module of the format;
+    tests/test_every_output.py tests all of them.
     """
 
     def opened(self, file: "OutputFile", n_threads: int) -> AbstractContextManager[Any]:
         """Open what writes pieces to a file that was just opened.  Raises OutputError."""
         return nullcontext(file)
+
+    def pieces(self, path: str, data: Iterator[bytes], n_head: int) -> Iterator[bytes]:
+        """Yield pieces of a complete file at ``path``, perhaps others than were written, to make it again.
+
+        ``n_head``: bytes of its first pieces that are left out, as they are from ``data``, the bytes of the
+        file; reading ``data`` checks it, so that comes first.
+        """
+        return data
 
 
 PLAIN = Container()

@@ -31,7 +31,7 @@ class OutputFile:
     """
 
     def __init__(self, path: str, stack: ExitStack, in_folder: bool = False) -> None:
-        self.path, self._stack = path, stack
+        self.path, self.in_folder, self._stack = path, in_folder, stack
         self._drafts: list[DraftFile] = []
         with named_output(path):
             if path == STANDARD:
@@ -54,11 +54,13 @@ class OutputFile:
 
     @property
     def draft(self) -> str | None:
-        """Path of the draft; None if the file is written directly."""
-        return str(self._drafts[0].path) if self._drafts else None
+        """Path of the draft; None if the file is a device, a pipe or standard output."""
+        return str(self._drafts[0].path) if self._drafts else self.path if self.in_folder else None
 
     def companion(self, suffix: str) -> str:
         """Return the path of a draft that appears with the file, under its name with a suffix."""
+        if self.in_folder:
+            return f"{self.path}{suffix}"
         self._drafts.append(self._stack.enter_context(DraftFile(f"{self._drafts[0].final}{suffix}")))
         return str(self._drafts[-1].path)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Output:
-    """The open files of a run, in ``Run.opened``; ``summary``, ``sums``: what a shard stores.
+    """The open files of a run, in ``Run.opened``; ``summary``, ``sums``, ``counts``: what a shard stores.
 
     The thread of ``pool`` writes one ReadsPiece at a time, but not to pipes, which may never take it.
     """
@@ -31,6 +31,7 @@ class Output:
         self._last: Future[None] | None = None
         self.summary: RunCounts | None = None
         self.sums: dict = {}
+        self.counts = b""
         self.facts: Callable[[], dict] | None = None
 
     def write(self, piece: Any) -> None:
@@ -54,13 +55,14 @@ class Output:
         tables: Mapping[str, bytes] | None = None,
         facts: Callable[[], dict] | None = None,
         sums: dict | None = None,
+        counts: bytes = b"",
     ) -> None:
         """Write ``tables``, {option: text}, and keep the results of the run.
 
         ``facts()`` is called for reports once all else is complete; ``sums``: of JSON types, which shards add
-        up, as they do the numbers of ``summary``.
+        up, as they do the numbers of ``summary``; ``counts``: those of guides, packed.
         """
-        self.summary, self.facts, self.sums = summary, facts, sums or {}
+        self.summary, self.facts, self.sums, self.counts = summary, facts, sums or {}, counts
         for option, table in (tables or {}).items():
             self._tables[option].write(table)
 

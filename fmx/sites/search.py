@@ -194,7 +194,7 @@ def find(
         from ..output.formats.parquet import ParquetTable  # needs pyarrow
 
         container = ParquetTable(tuple(HEAD.decode().split()))
-    head = b"" if output.kind == "bed" else HEAD
+    head = HEAD if output.kind == "tsv" else b""
     with run.opened(output, head, container=container) as outputs:
         with progress.wall.spending("searching"):
             for first, rank, key, of_batch in batches(genome, library, options, start, stop):

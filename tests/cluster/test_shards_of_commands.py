@@ -86,6 +86,20 @@ def test_merge_converts_alignments_by_the_suffix(kind, command, index_of, tmp_pa
     assert (done.code, "the output can only be SAM, BAM or CRAM, not .bed" in done.err) == (2, True)
 
 
+def test_cram_whose_reference_is_missing_is_not_merged(command, index_of, tmp_path):
+    (tmp_path / "few.fq").write_bytes(cases.fastq(reads(50)))
+    fasta = tmp_path / "all.fa"
+    fasta.write_bytes(cases.fasta(CONTIGS))
+    shard = ["search", "-x", index_of(CONTIGS), tmp_path / "few.fq", "--format", "cram", "--shard", "1/1"]
+    assert command(*shard, "--reference", fasta, "-o", tmp_path / "out.d").code == 0
+    fasta.unlink()
+    for name in ("all.cram", "all.sam"):
+        done = command("merge", tmp_path / "out.d", "-o", tmp_path / name)
+        assert (done.code, done.err.count("\n")) == (1, 1)
+        assert done.err.endswith(f"; check that --reference {fasta} is unchanged\n")
+        assert not (tmp_path / name).exists()
+
+
 def test_merge_does_not_convert_sorted_alignments(command, index_of, tmp_path):
     (tmp_path / "few.fq").write_bytes(cases.fastq(reads(50)))
     shard = [

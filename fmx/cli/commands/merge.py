@@ -1,6 +1,7 @@
 """fmx merge: one result from the shards of a run."""
 
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import click
@@ -28,11 +29,10 @@ def command(args: SimpleNamespace) -> None:
     from ...input.streams import STANDARD
     from ...jobs.merge import manifests, merge, output_of, say_shards
     from ...machines.progress import Progress
-    from ...output import as_fields
     from ..dispatch import check_clashes
 
     shards = manifests(args.folder)
-    output = output_of(shards[0], args.output)
+    output, container = output_of(shards[0], args.output), None
     if output.kind == "nothing":
         tables = {option: args.output if path == STANDARD else path for option, path in output.tables.items()}
         what = f"-o {args.output}: the shards in {args.folder} contain no records: leave out -o"
@@ -45,8 +45,8 @@ def command(args: SimpleNamespace) -> None:
         if (kind := options.format_of(None, args.output, kinds, output.kind)) != output.kind:
             from ...output.formats.bam import Samtools
 
-            shards[0] = replace(shards[0], container=as_fields(Samtools(kind, None, None)))
+            container = Samtools(kind, None, None)
     check_clashes([], output.places.items())
     progress = Progress(args.quiet, warns=True)
-    merge(args.folder, shards, output, progress)
+    merge(Path(args.folder), shards, output, progress, container=container)
     say_shards(progress, shards, f"{sum(shard.seconds for shard in shards):,.1f} s of computing time")

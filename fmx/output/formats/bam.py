@@ -10,6 +10,7 @@ import re
 import select
 import struct
 import tempfile
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ from ...errors import OutputError, UnsupportedError, installed
 from ...index.reference import contig_of, position_of_key
 from ...input import alignments
 from ...input.streams import STANDARD
-from ...system import DraftFolder
+from ...system import DraftFolder, available_cores
 from .. import PLAIN, Container, Opening, SamHeader, put
 from ..files import OutputFile
 from ..hits import HitWriter
@@ -195,11 +196,13 @@ def _put_read(out, at, batch, r, reverse):
 #     uncompressed records, or SAM with -C -> pipe -> samtools view, or sort (pieces of bounded memory in a
 #     draft of a folder next to the output) -> output and its index, which are drafts
 #
+# Shards are compressed fast, and sorted in little memory, as a worker makes several at a time.
 # CRAM stores the bases of reads (no_ref), so that it can be read without the reference, unless a FASTA file
 # is given.
 
 MEMORY = 1 << 30  # bytes of records that all threads hold at a time
 LEAST = 32 << 20  # of these, per thread
+_AT_ONCE = 1 << 20  # bytes that are read
 LONGEST = 2**29  # longest contig that .bai supports, in bases; longer ones need .csi
 
 
@@ -227,28 +230,60 @@ class Samtools(Container):
         options = ["-@", str(n_threads), "--no-PG"]
         if self.kind == "cram":
             options += ["--reference", self.fasta] if self.fasta else ["--output-fmt-option", "no_ref=1"]
+        is_fast = file.in_folder or (self.kind == "bam" and not self.index)  # as fmx compresses BAM
+        kind = f"{self.kind},level=1" if is_fast else self.kind
         with ExitStack() as stack:
             target: str | int = file.draft or os.dup(1 if file.path == STANDARD else file.file.fileno())
             if isinstance(target, int):
                 stack.callback(os.close, target)
             name = file.draft or "-"
             if self.index:
-                options += ["-m", str(max(MEMORY // n_threads, LEAST))]
+                options += ["-m", str(LEAST if file.in_folder else max(MEMORY // n_threads, LEAST))]
                 folder: str | Path = (
                     stack.enter_context(DraftFolder(file.path)).path
                     if file.draft
                     else stack.enter_context(tempfile.TemporaryDirectory(prefix="fmx-"))
                 )
-                command = ["sort", "-O", self.kind, "-T", f"{folder}/piece", *options]
+                command = ["sort", "-O", kind, "-T", f"{folder}/piece", *options]
                 if file.draft:
                     name, command = f"{name}##idx##{file.companion(self.index)}", [*command, "--write-index"]
             else:
-                kind = "bam,level=1" if self.kind == "bam" else self.kind  # as fmx compresses BAM
                 command = ["view", "-h", "-O", kind, *options]
             with _child([*command, "-o", name], target, file.path) as pipe:
                 yield pipe
             if self.kind == "cram" and file.draft:  # begins with the name of the draft
                 os.pwrite(file.file.fileno(), b"-".ljust(20, b"\0"), 6)
+
+    def pieces(self, path: str, data: Iterator[bytes], n_head: int) -> Iterator[bytes]:
+        from isal.igzip import IGzipFile  # only for fmx merge
+
+        deque(data, 0)
+        command = ["view", "-u", "--no-PG", "-@", str(available_cores()), path]
+        command += ["--reference", self.fasta] if self.fasta else []
+        with (
+            tempfile.TemporaryFile() as messages,
+            alignments.start(command, stdout=alignments.PIPE, stderr=messages) as child,
+        ):
+            records = IGzipFile(fileobj=child.stdout)
+            with suppress(EOFError, struct.error):  # samtools ended
+                if n_head:
+                    _skip_header(records)
+                while piece := records.read(_AT_ONCE):
+                    yield piece
+            if child.wait() != 0:
+                why = alignments.last_message(messages, child.returncode)
+                why += f"; check that --reference {self.fasta} is unchanged" if self.fasta else ""
+                raise OutputError(f"{path}: samtools could not read: {why}")
+
+
+def _skip_header(file: Any) -> None:
+    """Read a BAM header."""
+    _, n_text = struct.unpack("<4si", file.read(8))
+    file.read(n_text)
+    (n_contigs,) = struct.unpack("<i", file.read(4))
+    for _ in range(n_contigs):
+        (n_name,) = struct.unpack("<i", file.read(4))
+        file.read(n_name + 4)
 
 
 @contextmanager

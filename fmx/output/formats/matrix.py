@@ -8,10 +8,10 @@ npz   the non-zero entries by rows, as scipy.sparse.load_npz reads it (``data``,
       ``shape``, ``format``), with the names of ``patterns`` and ``groups``
 """
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -49,20 +49,17 @@ class Rows(NamedTuple):
     data: np.ndarray
 
     def packed(self) -> bytes:
-        """Return the rows as bytes, which shards store."""
-        head = np.array([self.size.size, self.indices.size, len(self.names)], np.int64)
+        """Return the rows as bytes."""
+        head = np.array([self.size.size, self.indices.size], np.int64)
         return b"".join(x.tobytes() for x in (head, self.size, self.indices, self.data)) + self.names
 
-
-def rows_in(data: bytes) -> Iterator[Rows]:
-    """Yield Rows from their ``packed`` bytes, one after another."""
-    at = 0
-    while at < len(data):
-        n, n_entries, n_names = np.frombuffer(data, np.int64, 3, at).tolist()
-        a, b, c, d, end = np.cumsum([at + 24, 8 * n, 4 * n_entries, 8 * n_entries, n_names]).tolist()
+    @classmethod
+    def of(cls, piece: bytes) -> "Rows":
+        """Return rows from their ``packed`` bytes."""
+        n, n_entries = np.frombuffer(piece, np.int64, 2).tolist()
+        a, b, c, names = np.cumsum([16, 8 * n, 4 * n_entries, 8 * n_entries]).tolist()
         columns = (a, np.int64, n), (b, np.int32, n_entries), (c, np.int64, n_entries)
-        yield Rows(data[d:end], *(np.frombuffer(data, kind, size, begin) for begin, kind, size in columns))
-        at = end
+        return cls(piece[names:], *(np.frombuffer(piece, kind, size, begin) for begin, kind, size in columns))
 
 
 class MatrixWriter(BatchWriter):
@@ -118,9 +115,9 @@ class SparseMatrix(Container):
     @contextmanager
     def opened(self, file: "OutputFile", n_threads: int) -> Iterator[Any]:
         """Collect packed Rows in order."""
-        pieces, nothing = [], np.empty(0, np.int64)  # type: tuple[list, np.ndarray]
-        yield SimpleNamespace(write=pieces.append)
-        rows = [Rows(b"", nothing, nothing.astype(np.int32), nothing), *rows_in(b"".join(pieces))]
+        pieces, nothing = _Pieces([]), np.empty(0, np.int64)
+        yield pieces
+        rows = [Rows(b"", nothing, nothing.astype(np.int32), nothing), *map(Rows.of, pieces.collected)]
         size, indices, data = (
             np.concatenate([getattr(each, name) for each in rows]) for name in Rows._fields[1:]
         )
@@ -136,6 +133,23 @@ class SparseMatrix(Container):
             patterns=np.array(names, str),
             groups=np.array(self.groups, str),
         )
+
+    def pieces(self, path: str, data: Iterator[bytes], n_head: int) -> Iterator[bytes]:
+        deque(data, 0)
+        with np.load(path, allow_pickle=False) as arrays:
+            names = "".join(f"{name}\n" for name in arrays["patterns"].tolist()).encode("latin-1")
+            indices, values = arrays["indices"].astype(np.int32), arrays["data"].astype(np.int64)
+            yield Rows(names, np.diff(arrays["indptr"]), indices, values).packed()
+
+
+class _Pieces(NamedTuple):
+    """Collects pieces that are not empty."""
+
+    collected: list
+
+    def write(self, piece: bytes) -> None:
+        if len(piece):
+            self.collected.append(piece)
 
 
 def container(reference: "Reference", output: "SearchOutput") -> Container:
@@ -154,8 +168,9 @@ class PairMatrix(Container):
     """``kind`` npz or phylip, with ``values`` score or identity; ``queries``, ``targets``: names of
     sequences, equal with ``is_half``.
 
-    A piece, also in shards, is two int64, its first query and the one after its last, and the values of their
-    pairs; with ``is_half`` only those with targets from the query itself on.
+    A piece is two int64, its first query and the one after its last, and the values of their pairs; with
+    ``is_half`` only those with targets from the query itself on.  A shard has the queries of its pieces, from
+    number ``first`` on, and all targets, with ``is_half`` from number ``first`` on.
     """
 
     kind: str
@@ -163,26 +178,44 @@ class PairMatrix(Container):
     queries: Sequence[str]
     targets: Sequence[str]
     is_half: bool
+    first: int = 0
 
     @contextmanager
     def opened(self, file: "OutputFile", n_threads: int) -> Iterator["_Values"]:
         """Collect the pieces."""
         shape, dtype = (len(self.queries), len(self.targets)), dtype_of(self.values)
         try:
-            values = np.zeros(shape, dtype)
+            values = _Values(np.zeros(shape, dtype), self.first, self.is_half)
         except (MemoryError, ValueError) as error:
             raise UnsupportedError(
                 f"a matrix of {shape[0]} x {shape[1]} does not fit into memory: write a table instead"
             ) from error
-        yield _Values(values, self.is_half)
+        yield values
+        queries, targets = self.queries[self.first : values.end], self.targets[self._first_target :]
+        matrix = values.matrix[self.first : values.end, self._first_target :]
         if self.kind == "npz":
-            names = {"queries": np.array(self.queries, str), "targets": np.array(self.targets, str)}
-            np.savez(file.file, allow_pickle=False, **names, values=_narrow(values))
+            names = {"queries": np.array(queries, str), "targets": np.array(targets, str)}
+            np.savez(file.file, allow_pickle=False, **names, values=_narrow(matrix))
             return
-        file.write(f"{len(self.queries)}\n".encode())
-        for name, row in zip(self.queries, values.tolist(), strict=True):
-            cells = (str(x) for x in row) if values.dtype.kind == "i" else (f"{x:.6f}" for x in row)
+        file.write(f"{len(queries)}\n".encode())
+        for name, row in zip(queries, matrix.tolist(), strict=True):
+            cells = (str(x) for x in row) if dtype.kind == "i" else (f"{x:.6f}" for x in row)
             file.write(f"{name} {' '.join(cells)}\n".encode())
+
+    @property
+    def _first_target(self) -> int:
+        return self.first if self.is_half else 0
+
+    def pieces(self, path: str, data: Iterator[bytes], n_head: int) -> Iterator[bytes]:
+        text = b"".join(data)
+        if self.kind == "npz":
+            with np.load(path, allow_pickle=False) as arrays:
+                rows = arrays["values"]
+        else:
+            rows = [line.split(b" ")[1:] for line in text.splitlines()[1:]]
+        for i, row in enumerate(rows):
+            values = np.array(row, dtype_of(self.values))[i if self.is_half else 0 :]
+            yield pair_piece((self.first + i, self.first + i + 1), values.tobytes())
 
 
 def dtype_of(values: str) -> np.dtype:
@@ -196,26 +229,22 @@ def pair_piece(chunk: tuple[int, int], data: bytes) -> bytes:
 
 
 class _Values:
-    """``values``, filled in by pieces, which may be cut anywhere."""
+    """A ``matrix``, filled in by pieces, from query ``first`` to ``end``."""
 
-    def __init__(self, values: np.ndarray, is_half: bool) -> None:
-        self._values, self._is_half, self._rest = values, is_half, b""
+    def __init__(self, matrix: np.ndarray, first: int, is_half: bool) -> None:
+        self.matrix, self._first, self.end, self._is_half = matrix, first, first, is_half
 
     def write(self, piece: bytes) -> None:
-        data, values = self._rest + piece, self._values
-        while len(data) >= 16:
-            queries = range(*np.frombuffer(data, np.int64, 2).tolist())
-            first = [query if self._is_half else 0 for query in queries]
-            n = len(queries) * values.shape[1] - sum(first)
-            if len(data) < 16 + 8 * n:
-                break
-            row, data = np.frombuffer(data, values.dtype, n, 16), data[16 + 8 * n :]
-            for query, begin in zip(queries, first, strict=True):
-                n = values.shape[1] - begin
-                values[query, begin:], row = row[:n], row[n:]
-                if self._is_half:
-                    values[begin:, query] = values[query, begin:]
-        self._rest = data
+        if not len(piece):
+            return
+        begin, self.end = np.frombuffer(piece, np.int64, 2).tolist()
+        values = np.frombuffer(piece, self.matrix.dtype, offset=16)
+        for query in range(begin, self.end):
+            target = query if self._is_half else 0
+            n = self.matrix.shape[1] - target
+            self.matrix[query, target:], values = values[:n], values[n:]
+            if self._is_half:
+                self.matrix[query, self._first : query] = self.matrix[self._first : query, query]
 
 
 def _narrow(values: np.ndarray) -> np.ndarray:

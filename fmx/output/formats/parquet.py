@@ -1,4 +1,4 @@
-"""Parquet, by pyarrow, with the columns of TSV: made from lines of TSV, which shards store.
+"""Parquet, by pyarrow, with the columns of TSV: made from lines of TSV without a header.
 
 The main thread writes row groups of ROWS rows, so that the file does not depend on chunks.
 """
@@ -27,6 +27,7 @@ with installed("pyarrow", "'.[parquet]' in a clone of fmx", OutputError):
 
 ROWS = 1 << 20  # per row group
 _AHEAD = 4  # pieces that are parsed
+_BATCH = 1 << 14  # rows that are read at a time
 _TYPES = {  # others are int64
     **dict.fromkeys(("pattern", "guide", "site", "positions"), pyarrow.large_string()),
     **dict.fromkeys(("contig", "strand"), pyarrow.string()),
@@ -34,8 +35,8 @@ _TYPES = {  # others are int64
 
 
 def open_hits(reference: "Reference", output: "SearchOutput", sam_header: SamHeader) -> Opening:
-    """Return (HitWriter, header line)."""
-    return tsv.open_hits(reference, replace(output, absent=False), sam_header)
+    """Return (HitWriter, nothing)."""
+    return tsv.open_hits(reference, replace(output, absent=False), sam_header)[0], b""
 
 
 def container(reference: "Reference", output: "SearchOutput") -> "ParquetTable":
@@ -45,7 +46,7 @@ def container(reference: "Reference", output: "SearchOutput") -> "ParquetTable":
 
 @dataclass(frozen=True)
 class ParquetTable(Container):
-    """A table with these columns, from lines of TSV with a header."""
+    """A table with these columns, from lines of TSV."""
 
     columns: Sequence[str]
 
@@ -62,22 +63,31 @@ class ParquetTable(Container):
             yield rows
             rows.end()
 
+    def pieces(self, path: str, data: Iterator[bytes], n_head: int) -> Iterator[bytes]:
+        from pyarrow import compute  # only for fmx merge
+
+        text = pyarrow.large_string()
+        tab, line, nothing = (pyarrow.scalar(x, text) for x in ("\t", "\n", ""))
+        nulls = {"null_handling": "replace", "null_replacement": "*"}
+        deque(data, 0)
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(_BATCH):
+                columns = (column.cast(text) for column in batch.columns)
+                lines = compute.binary_join_element_wise(*columns, tab, **nulls)
+                yield compute.binary_join_element_wise(lines, nothing, line).buffers()[2].to_pybytes()
+
 
 class _Rows:
     """Writes row groups of ROWS rows from pieces of TSV, which a thread of ``pool`` parses."""
 
     def __init__(self, writer: Any, schema: Any, pool: ThreadPoolExecutor) -> None:
         self._writer, self._schema, self._pool = writer, schema, pool
-        self._rest, self._is_head, self._n = b"", True, 0  # of a line; of TSV; rows in ``tables``
-        self._tables: list = []
+        self._tables, self._n = [], 0  # type: tuple[list, int]  # and their rows
         self._parsed: deque[Future] = deque()
 
     def write(self, piece: Any) -> None:
-        text = self._rest + bytes(piece)
-        begin, end = text.find(b"\n") + 1 if self._is_head else 0, text.rfind(b"\n") + 1
-        self._rest, self._is_head = text[end:], self._is_head and not end
-        if begin < end:
-            self._parsed.append(self._pool.submit(_table_of, text[begin:end], self._schema))
+        if len(piece):
+            self._parsed.append(self._pool.submit(_table_of, bytes(piece), self._schema))
         if len(self._parsed) > _AHEAD:
             self._add(self._parsed.popleft().result())
 
