@@ -54,7 +54,7 @@ class _Draft:
         self.path = _draft_name(self.final, "partial")
 
     def __enter__(self) -> Self:
-        unfinished.add(self._remove)
+        _unfinished.add(self._remove)
         try:
             while not self._create():
                 self.path = _draft_name(self.final, "partial")
@@ -65,7 +65,7 @@ class _Draft:
 
     def _finish(self) -> None:
         self._remove()
-        unfinished.discard(self._remove)
+        _unfinished.discard(self._remove)
 
     def _create(self) -> bool:
         """Create the draft and lock it; return False if another run has removed it.  Raises OSError."""
@@ -298,13 +298,13 @@ started: ContextVar[float | None] = ContextVar("started", default=None)
 
 # Signals that end a run raise an exception, wherever the program is.
 
-PATIENCE = 2.0  # seconds in which a further signal does not interrupt the cleanup after the first
+_PATIENCE = 2.0  # seconds in which a further signal does not interrupt the cleanup after the first
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_came = (0, -PATIENCE)  # the last signal acted on, and its time
+_came = (0, -_PATIENCE)  # the last signal acted on, and its time
 # Removes unfinished outputs as the process ends: a signal may arrive after __enter__, but before an ExitStack
 # knows of it.  A fork does not remove those of its parent.
-unfinished: set[Callable[[], None]] = set()
-os.register_at_fork(after_in_child=unfinished.clear)
+_unfinished: set[Callable[[], None]] = set()
+os.register_at_fork(after_in_child=_unfinished.clear)
 
 
 class Stopped(KeyboardInterrupt):
@@ -329,7 +329,7 @@ def _leave(code: int | None) -> NoReturn:
     for number in _ENDING:
         # The process is ending.  With SIG_IGN, Python reports a signal that has come but was not handled yet.
         signal.signal(number, lambda *_: None)
-    for remove in tuple(unfinished):
+    for remove in tuple(_unfinished):
         remove()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
@@ -340,7 +340,7 @@ def _leave(code: int | None) -> NoReturn:
 def _stop(number: int, _: FrameType | None) -> None:
     global _came
     now = time.monotonic()
-    if now - _came[1] > PATIENCE:
+    if now - _came[1] > _PATIENCE:
         _came = number, now
         raise Stopped(number)
 
@@ -393,7 +393,7 @@ def open_closed_streams() -> None:
 ROOT = ""  # of the file system
 
 
-def core_quota() -> float:
+def _core_quota() -> float:
     """Return the smallest quota, in cores; infinity without one."""
     quotas = [math.inf]
     for folder in _folders("cpu"):
@@ -407,7 +407,7 @@ def core_quota() -> float:
 def available_cores() -> int:
     """Return the cores this process may use, by its affinity and the quota of a container or batch job."""
     n = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(math.ceil(min(n, core_quota())), 1)
+    return max(math.ceil(min(n, _core_quota())), 1)
 
 
 def memory_left() -> float:

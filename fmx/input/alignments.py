@@ -52,7 +52,7 @@ _CRAM_ENDS = {
 }
 _MOST_END = len(_CRAM_ENDS[3])
 
-ARGUMENTS = ["fastq", "-n"]  # names without /1 and /2
+_ARGUMENTS = ["fastq", "-n"]  # names without /1 and /2
 
 
 class AlignmentsPath(str):
@@ -148,7 +148,7 @@ class Alignments:
     def _start(self) -> None:
         self._messages = tempfile.TemporaryFile()  # noqa: SIM115
         reference = getattr(self._options, "reference", None)
-        arguments = [*ARGUMENTS, "-T", getattr(self._options, "tags", "RG")]
+        arguments = [*_ARGUMENTS, "-T", getattr(self._options, "tags", "RG")]
         arguments += ["--reference", os.path.abspath(reference)] if reference else []
         is_file = os.path.isfile(self._path)
         streams = {"stdin": NOTHING if is_file else PIPE, "stderr": self._messages}

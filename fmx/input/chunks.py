@@ -188,7 +188,7 @@ def skip_blank(data, i):
 def count(data, n, is_fastq):
     """Count newlines in the first n bytes of data (uint8): all (FASTQ), or those followed by '>' (FASTA).
 
-    Sums of 8 bits fill vector registers.  ``is_border`` and reads_gpu.borders_from find the same ones.
+    Sums of 8 bits fill vector registers.  ``is_border`` and reads_gpu.py find the same ones.
     """
     n_borders, stop = 0, min(n, data.size if is_fastq else data.size - 1)
     for start in range(0, stop, 128):

@@ -140,7 +140,7 @@ class PairSpan:
                 columns = [[np.ascontiguousarray(x[i::2]) for x in batch[1:]] for i in (0, 1)]
                 batches = [ReadBatch(batch.data, *each) for each in columns]
             parsed.append(Mates(batches[0], batches[1], tuple(origins)))
-            check_names(parsed[-1], self._step)
+            _check_names(parsed[-1], self._step)
         self.check_ends()
         return parsed
 
@@ -186,7 +186,7 @@ def pair_spans(
             yield PairSpan(paths, spans, is_over, balance, links)
 
 
-def check_names(mates: Mates, step: int) -> None:
+def _check_names(mates: Mates, step: int) -> None:
     """Raise InputError unless mates have the same name, except for /1 and /2 (.1 and .2, _1 and _2).
 
     These are removed from the names.  ``step``: records from one mate to the next in a file.

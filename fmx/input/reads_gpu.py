@@ -43,20 +43,20 @@ if TYPE_CHECKING:
     from . import Reader
     from .chunks import Chunk
 
-PROBLEM, BORDERS, FREE = range(3)  # of the report; gpu_mapper.py and gpu_pairs.py use the rest from FREE on
+PROBLEM, _BORDERS, FREE = range(3)  # of the report; gpu_mapper.py and gpu_pairs.py use the rest from FREE on
 _STRETCH, _COUNTERS = 256, 1 << 16  # fewest bytes per counting thread, and most such threads
 
 
 @kernel
 def count_ends_kernel(data, size, is_fastq, report):
-    """Add the newlines that count (chunks.count) in the first ``size`` bytes to ``report[BORDERS]``.
+    """Add the newlines that count (chunks.count) in the first ``size`` bytes to ``report[_BORDERS]``.
 
     Each thread reads bytes at equal distances.
     """
     n = np.int64(0)
     for i in range(thread_index(), size, grid_size()):
         n += is_border(data, i, is_fastq)
-    atomic_add(report, BORDERS, n)
+    atomic_add(report, _BORDERS, n)
 
 
 class GpuSpanBuffer(SpanBuffer):
@@ -117,7 +117,7 @@ class GpuSpanBuffer(SpanBuffer):
             return None
         on_gpu, n = inflated
         n_threads = min(-(-own // _STRETCH), _COUNTERS)
-        stream.launch(count_ends_kernel, n_threads, N_THREADS, on_gpu, own, is_fastq, report.device_array)
+        stream.launch(count_ends_kernel, n_threads, _N_THREADS, on_gpu, own, is_fastq, report.device_array)
         first, last = min(self._ends, n), max(own - self._ends, 0)
         ends = stream.pinned_array("ends", first + n - last, np.uint8)[: first + n - last]
         stream.receive([on_gpu[:first], on_gpu[last:n]], [ends[:first], ends[first:]])
@@ -131,7 +131,7 @@ class GpuSpanBuffer(SpanBuffer):
         self.n, self.is_end, self._known = n, is_end, first if first < last else n
         if is_fastq and is_end and find_end(on_host[last:n]) == 0:
             self.whole()  # the last line ends further inside
-        return report[BORDERS]
+        return report[_BORDERS]
 
 
 def _with_those_behind(reader: BgzfBlocks, beyond: int) -> tuple[np.ndarray | None, bool]:
@@ -159,8 +159,8 @@ def _with_those_behind(reader: BgzfBlocks, beyond: int) -> tuple[np.ndarray | No
 #
 # The words of a record are placed in proportion to its bytes in the chunk: no prefix sums of lengths needed.
 
-TILE = 256
-N_THREADS = 128
+_TILE = 256
+_N_THREADS = 128
 _FASTQ_SHIFT, _FASTA_SHIFT = 2, 1  # log2 of the bytes of a record for which it gets one packed word
 
 
@@ -192,7 +192,7 @@ class Reading(NamedTuple):
 
 
 @inlined
-def borders_from(data, i, stop, is_fastq):
+def _borders_from(data, i, stop, is_fastq):
     """Return bit 7 of eight bytes from i on, for newlines before ``stop`` that count as in chunks.count."""
     borders = np.uint64(0)
     if i + 8 <= stop:
@@ -211,11 +211,11 @@ def borders_from(data, i, stop, is_fastq):
 def count_kernel(raw):
     """Count newlines that count into ``raw.before``, one thread per tile."""
     tile = thread_index()
-    start = tile * TILE
+    start = tile * _TILE
     if start < raw.data.size:
-        stop, n = min(start + TILE, raw.data.size), np.int64(0)
+        stop, n = min(start + _TILE, raw.data.size), np.int64(0)
         for i in range(start, stop, 8):
-            n += popcount(borders_from(raw.data, i, stop, raw.is_fastq))
+            n += popcount(_borders_from(raw.data, i, stop, raw.is_fastq))
         raw.before[tile] = n
 
 
@@ -223,11 +223,11 @@ def count_kernel(raw):
 def starts_kernel(raw):
     """Fill ``raw.starts`` from the prefix sums of tiles, one thread per tile."""
     tile = thread_index()
-    start, shift = tile * TILE, 2 if raw.is_fastq else 0  # borders of a record: 4, or 1
+    start, shift = tile * _TILE, 2 if raw.is_fastq else 0  # borders of a record: 4, or 1
     if start < raw.data.size:
-        stop, number = min(start + TILE, raw.data.size), raw.before[tile]
+        stop, number = min(start + _TILE, raw.data.size), raw.before[tile]
         for i in range(start, stop, 8):
-            borders = borders_from(raw.data, i, stop, raw.is_fastq)
+            borders = _borders_from(raw.data, i, stop, raw.is_fastq)
             while borders != 0:
                 number += 1
                 r = number >> shift
@@ -251,7 +251,7 @@ def reads_kernel(raw, batch, reading, patterns, report):
         r = (i >> 1) + (i & 1) * (raw.n_reads >> 1) if reading.in_turn else i
         expected = 4 * raw.n_reads if raw.is_fastq else raw.n_reads - 1
         batch.length[r], batch.searchable[r] = 0, False
-        is_whole = report[BORDERS] == expected
+        is_whole = report[_BORDERS] == expected
         if is_whole:
             if raw.is_fastq:
                 after, wrong = take_fastq(batch, r, raw.starts[i], CODE)
@@ -296,7 +296,7 @@ def parse_on_device(
 ) -> tuple[ReadBatch, Patterns]:
     """Launch the kernels of ``parse`` for the bytes of ``n_reads`` records that are on the device."""
     n, array = data.size, stream.device_array
-    shift, n_tiles = _FASTQ_SHIFT if is_fastq else _FASTA_SHIFT, -(-n // TILE)
+    shift, n_tiles = _FASTQ_SHIFT if is_fastq else _FASTA_SHIFT, -(-n // _TILE)
     before, starts = array("before", n_tiles + 1, np.int64), array("starts", n_reads + 1, np.int64)
     raw = Raw(data, is_fastq, n_reads, before, starts)
     columns = [array(name, n_reads, np.int64) for name in ReadBatch._fields[1:-1]]
@@ -304,8 +304,8 @@ def parse_on_device(
     words, first = array("words", (n >> shift) + 2, np.uint64), array("first", 2 * n_reads, np.int64)
     patterns = Patterns(words, first, array("length of pattern", 2 * n_reads, np.int64)[: 2 * n_reads])
     stream.begin("parse")
-    stream.launch(count_kernel, n_tiles, N_THREADS, raw)
-    add_up(stream, before, n_tiles, report, BORDERS)
-    stream.launch(starts_kernel, n_tiles, N_THREADS, raw)
-    stream.launch(reads_kernel, n_reads, N_THREADS, raw, batch, reading, patterns, report.device_array)
+    stream.launch(count_kernel, n_tiles, _N_THREADS, raw)
+    add_up(stream, before, n_tiles, report, _BORDERS)
+    stream.launch(starts_kernel, n_tiles, _N_THREADS, raw)
+    stream.launch(reads_kernel, n_reads, _N_THREADS, raw, batch, reading, patterns, report.device_array)
     return batch, patterns

@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import InputError, quoted
 from .chunks import CHUNK_SIZE, Chunk, bytes_of, count, refuse_letters
 
-SOME = 256  # sequences that are joined at once, at most: within a core's cache
+_SOME = 256  # sequences that are joined at once, at most: within a core's cache
 
 
 def plan(
@@ -35,7 +35,7 @@ def plan(
     while some := list(islice(rest, n)):
         some_names = list(islice(keys, len(some))) if is_named else []
         lines = _joined(what, first + len(letters), some, some_names)
-        n = min(2 * n, SOME) if 2 * len(lines) < size else max(1, n // 2)
+        n = min(2 * n, _SOME) if 2 * len(lines) < size else max(1, n // 2)
         if letters and len(fasta) + len(lines) > size:
             yield _chunk(what, first, letters, names, fasta)
             first, letters, names, fasta = first + len(letters), [], [], bytearray()

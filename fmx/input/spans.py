@@ -44,8 +44,8 @@ from .streams import Source, WrappedFastq, is_wrapped
 if TYPE_CHECKING:
     from ..system import RegularFile
 
-RANGES_FROM = 4  # threads; with fewer, isal in one thread is faster: it takes two thirds of the time
-BEYOND = 1 << 16  # bytes to read beyond a span for its last record, at first
+_RANGES_FROM = 4  # threads; with fewer, isal in one thread is faster: it takes two thirds of the time
+_BEYOND = 1 << 16  # bytes to read beyond a span for its last record, at first
 
 
 class SpanBuffer:  # reads_gpu.GpuSpanBuffer overrides its methods
@@ -138,7 +138,7 @@ class Span:
         try:
             size = self._reader.begin() if self._size is None else self._size
             buffer = hold(self._reader)
-            n_newlines = buffer.load(size, BEYOND, is_fastq)
+            n_newlines = buffer.load(size, _BEYOND, is_fastq)
             if is_fastq and buffer.is_end:
                 n_newlines -= buffer.drop_blank(size)
         except BaseException as error:
@@ -181,7 +181,7 @@ class Span:
 
         Return (the place after it, how many of its newlines the last read lacks).
         """
-        beyond = BEYOND
+        beyond = _BEYOND
         while True:
             i, left = find_border(buffer.data(), i, left, self._file.is_fastq)
             if left == 0:
@@ -239,7 +239,7 @@ class RecordFile:
     ) -> None:
         self.source, self.path, self.behind, self.step = source, source.path, future_of(0), step
         self.skip, self._head = 0, np.empty(0, np.uint8)  # white space at the start, and bytes after it
-        data = np.empty(BEYOND, np.uint8)
+        data = np.empty(_BEYOND, np.uint8)
         while self._head.size == 0 and (n := source.readinto(data)):
             blank = skip_blank(data[:n], 0)
             self.skip, self._head = self.skip + blank, data[blank:n]
@@ -288,33 +288,33 @@ class RecordFile:
         """Yield (reader, its own bytes or None, where they end)."""
         file, skip, nothing = self.file, 0 if start else self.skip, self._head[:0]
         if self.is_wrapped:
-            yield from in_order(WrappedFastq(StreamRest(self.source, self._head)), nothing, size)
+            yield from _in_order(WrappedFastq(StreamRest(self.source, self._head)), nothing, size)
         elif file is None:
-            yield from in_order(self.source, self._head, size)
+            yield from _in_order(self.source, self._head, size)
         elif not self.source.is_gzip:
-            yield from ranges_of(file, size, skip, start, stop)
+            yield from _ranges_of(file, size, skip, start, stop)
         else:
             is_whole, end = start == 0 and stop in (None, file.size), start
-            if is_whole and self.is_fastq and n_threads >= RANGES_FROM and skip == 0:
+            if is_whole and self.is_fastq and n_threads >= _RANGES_FROM and skip == 0:
                 from ..codecs import parallel_gzip  # imported on first use
 
                 for part, end in parallel_gzip.readers_of(file, size):
                     if isinstance(part, CompressedStream):
-                        yield from in_order(part, nothing, size)
+                        yield from _in_order(part, nothing, size)
                     else:
                         yield part, None, end
                 if end:
                     return
-            end = yield from blocks_of(file, size, skip, start, stop)
+            end = yield from _blocks_of(file, size, skip, start, stop)
             if end < (file.size if stop is None else stop):
                 if not is_whole:
                     what = "BGZF mixed with other gzip cannot be split: recompress it with bgzip"
                     raise InputError(self.path, "", what)
                 left: Reader = gzip_from(file, end) if end else self.source
-                yield from in_order(left, nothing if end else self._head, size)
+                yield from _in_order(left, nothing if end else self._head, size)
 
 
-def ranges_of(
+def _ranges_of(
     file: "RegularFile", size: int, skip: int, start: int = 0, stop: int | None = None
 ) -> Iterator[tuple[PlainRange, int, int]]:
     """Yield (reader, its own bytes, where they end) for ranges of an uncompressed file, without ``skip``."""
@@ -324,7 +324,7 @@ def ranges_of(
         yield PlainRange(file, at), end - at, end
 
 
-def blocks_of(
+def _blocks_of(
     file: "RegularFile", size: int, skip: int, start: int = 0, stop: int | None = None
 ) -> Generator[tuple[BgzfBlocks, int, int], None, int]:
     """Yield the same for BGZF blocks, until other data begins; return where."""
@@ -343,7 +343,7 @@ def blocks_of(
     return end
 
 
-def in_order(reader: Reader, rest: np.ndarray, size: int) -> Iterator[tuple[StreamRest, int, int]]:
+def _in_order(reader: Reader, rest: np.ndarray, size: int) -> Iterator[tuple[StreamRest, int, int]]:
     """Yield the same for each span of a StreamRest, which is read before the next one is taken."""
     stream = StreamRest(reader, rest)
     while not stream.is_at_end():
@@ -392,7 +392,7 @@ def read_whole(
     """
     file, end, n, pieces = source.regular(), 0, 0, []
     if file is not None:
-        for reader, more, stop in (blocks_of if source.is_gzip else ranges_of)(file, size, 0):
+        for reader, more, stop in (_blocks_of if source.is_gzip else _ranges_of)(file, size, 0):
             pieces.append((reader, n, n + more))
             n, end = n + more, stop
     data = np.empty(n or 4 * source.size or 1 << 20, np.uint8)

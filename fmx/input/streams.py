@@ -21,15 +21,15 @@ from ..system import RegularFile, tell, widen
 if TYPE_CHECKING:
     from . import Reader, ReadPath
 
-SUFFIX = r"(\.(fastq|fq|fasta|fa|fna|txt))?(\.(gz|bgz|bgzf|zst|xz|bz2))?$"
+_SUFFIX = r"(\.(fastq|fq|fasta|fa|fna|txt))?(\.(gz|bgz|bgzf|zst|xz|bz2))?$"
 
 
-def stem_of(path: str, suffix: str = SUFFIX) -> str:
+def stem_of(path: str, suffix: str = _SUFFIX) -> str:
     """Return the stem of a path: ``day0`` for runs/day0.fq.gz."""
     return re.sub(suffix, "", os.path.basename(path), flags=re.IGNORECASE)
 
 
-def stems_of(paths: "Sequence[ReadPath]", suffix: str = SUFFIX) -> list:
+def stems_of(paths: "Sequence[ReadPath]", suffix: str = _SUFFIX) -> list:
     """Return the stems of files, with their folders if two are equal."""
     names = list(map(os.fsdecode, paths))
     stems = [stem_of(name, suffix) for name in names]

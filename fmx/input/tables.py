@@ -94,8 +94,8 @@ def find_columns(cells: Sequence[str], known: Mapping[str, Sequence[str]]) -> di
 
 # Pairs of primers: a table of name, forward and reverse primer, both written from 5' to 3'.
 
-LETTERS = set(IUPAC.decode())
-COLUMNS = {
+_LETTERS = set(IUPAC.decode())
+_COLUMNS = {
     "name": ("name", "pair", "id", "primer", "primerpair", "assay", "target"),
     "forward": ("forward", "fwd", "f", "left", "forwardprimer", "leftprimer", "primer1", "forwardsequence"),
     "reverse": ("reverse", "rev", "r", "right", "reverseprimer", "rightprimer", "primer2", "reversesequence"),
@@ -112,7 +112,7 @@ class Pair(NamedTuple):
 
 def read_pairs(path: str | Path) -> list:
     """The Pairs of a table, with or without a header line.  Raises InputError, which names the line."""
-    columns, rows = read_named(path, COLUMNS)
+    columns, rows = read_named(path, _COLUMNS)
     pairs: list = []
     lines: dict = {}
     for number, cells in rows:
@@ -120,12 +120,12 @@ def read_pairs(path: str | Path) -> list:
         if len(cells) < 3:
             what = "expected name, forward primer and reverse primer, separated by tabs or commas"
             raise InputError(path, where, what)
-        name, *primers = (cells[columns[each]] for each in COLUMNS)
+        name, *primers = (cells[columns[each]] for each in _COLUMNS)
         if not name or not name.isprintable() or any(mark in name for mark in " \t"):
             what = f"{shown(name)!r} is not a name: use printable characters only"
             raise InputError(path, where, what)
         for which, primer in zip(("forward", "reverse"), primers, strict=True):
-            if not primer or not LETTERS.issuperset(primer.upper()):
+            if not primer or not _LETTERS.issuperset(primer.upper()):
                 not_one = f"{shown(primer)!r} is not a {which} primer"
                 what = f"pair {shown(name)}: {not_one}: use A C G T and IUPAC codes"
                 if number == rows[0][0]:

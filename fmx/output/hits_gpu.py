@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ..machines.gpu import DeviceArray, GpuStream
     from ..machines.gpu_jobs import KernelReport
 
-N_THREADS = 128
+_N_THREADS = 128
 
 
 class Loose(NamedTuple):
@@ -129,7 +129,7 @@ class GpuHitWriter:
         work = self._work(batch, tables)
         n = n_items(work)
         begins = stream.device_array("begins", n + 1, np.int64)
-        stream.launch(measure_kernel, n, N_THREADS, work, self._widest, self._by_letters, begins)
+        stream.launch(measure_kernel, n, _N_THREADS, work, self._widest, self._by_letters, begins)
         add_up(stream, begins, n, report, slot)
         return begins
 
@@ -154,10 +154,10 @@ class GpuHitWriter:
         loose = Loose(begins, array("sizes", n + 1, np.int64), array("loose", n_bytes, np.uint8))
         stream.begin("format")
         form = with_gaps(self._form, array("gaps", self._n_mates * n, np.int64))
-        stream.launch(write_kernel, n, N_THREADS, form, work, self._by_letters, loose)
+        stream.launch(write_kernel, n, _N_THREADS, form, work, self._by_letters, loose)
         add_up(stream, loose.sizes, n, report, slot)
         out = array("records", n_bytes, np.uint8)
-        stream.launch(gather_kernel, WARP * n, N_THREADS, form, work, loose, out)
+        stream.launch(gather_kernel, WARP * n, _N_THREADS, form, work, loose, out)
         return out
 
     def fetch(self, stream: "GpuStream", out: "DeviceArray", report: "KernelReport", slot: int) -> np.ndarray:

@@ -134,14 +134,14 @@ def _write_pairs(form, with_path, records, out):
 
 # PCR products as TSV, BED6 or FASTA.
 
-PRODUCT_HEADER = b"pair\tcontig\tstart\tend\tstrand\tsize\tforward_mismatches\treverse_mismatches\tproducts\n"
+_HEADER = b"pair\tcontig\tstart\tend\tstrand\tsize\tforward_mismatches\treverse_mismatches\tproducts\n"
 _COMPLEMENT = bytes.maketrans(b"ACGT", b"TGCA")
 KINDS = ("tsv", "bed", "fasta")
 
 
 def head_of(kind: str) -> bytes:
     """Return the bytes before the first product."""
-    return PRODUCT_HEADER if kind == "tsv" else b""
+    return _HEADER if kind == "tsv" else b""
 
 
 def absent(pair: "Pair") -> bytes:

@@ -13,7 +13,7 @@ from ..compiler.primitives import copy_bytes, low_bits, trailing_zeros
 from ..dna import COMPLEMENT, UPPER
 from ..index.reference import NameLines, Names
 
-TAB, LINE, SPACE, PLUS, MINUS, STAR, DOT = b"\t\n +-*."
+TAB, LINE, SPACE, _PLUS, _MINUS, STAR, _DOT = b"\t\n +-*."
 DIGITS = 20  # bytes of the longest number: a uint64, or an int64 with its sign
 
 
@@ -80,7 +80,7 @@ def _long_number(out, at, x):
 @inlined
 def signed(out, at, x):
     """Write any x in decimal, with a minus sign if negative."""
-    return number(out, byte(out, at, MINUS), -x) if x < 0 else number(out, at, x)
+    return number(out, byte(out, at, _MINUS), -x) if x < 0 else number(out, at, x)
 
 
 @inlined
@@ -97,7 +97,7 @@ def share(out, at, x):
         n += 1
     at = number(out, at, n // 1000000)
     end = number(out, at, 1000000 + n % 1000000)
-    byte(out, at, DOT)
+    byte(out, at, _DOT)
     return end
 
 
@@ -158,7 +158,7 @@ def name_field(out, at, names, i):
 @inlined
 def strand_field(out, at, reverse):
     """Write a tab and the strand."""
-    return byte(out, byte(out, at, TAB), MINUS if reverse else PLUS)
+    return byte(out, byte(out, at, TAB), _MINUS if reverse else _PLUS)
 
 
 @inlined

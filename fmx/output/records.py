@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from ..search.hits import Hits
     from ..search.pairs import ProperPairs
 
-NH, HI, NM, MD, REPORTED, MC, CRAM, COMMENTS = 1, 2, 4, 8, 16, 32, 64, 128
-TAGS = {"NH": NH, "HI": HI, "NM": NM, "MD": MD, "MC": MC}
-EVERY = NH | HI | NM | MD | MC
+_NH, _HI, _NM, _MD, REPORTED, _MC, CRAM, COMMENTS = 1, 2, 4, 8, 16, 32, 64, 128
+TAGS = {"NH": _NH, "HI": _HI, "NM": _NM, "MD": _MD, "MC": _MC}
+EVERY = _NH | _HI | _NM | _MD | _MC
 MATCH = b"M"[0]  # of a CIGAR
-PAIRED, PROPER, UNMAPPED, MATE_UNMAPPED = 1, 2, 4, 8  # of SAM's FLAG
-REVERSE, MATE_REVERSE, FIRST, SECOND, SECONDARY = 16, 32, 64, 128, 256
+_PAIRED, _PROPER, UNMAPPED, _MATE_UNMAPPED = 1, 2, 4, 8  # of SAM's FLAG
+REVERSE, _MATE_REVERSE, FIRST, SECOND, SECONDARY = 16, 32, 64, 128, 256
 NOWHERE = -2  # the place_key of no place, in contig -1
-BASES = b"ACGT"
+_BASES = b"ACGT"
 LINED = "names", "blocks"  # fields of most forms: put.NameLines of the contigs, Blocks of the reference
-NUMBER_OF_HITS, HIT_INDEX, MISMATCHES, MISMATCHED, MATE_CIGAR, GROUP = map(
+_NUMBER_OF_HITS, _HIT_INDEX, MISMATCHES, MISMATCHED, _MATE_CIGAR, _GROUP = map(
     put.as_bytes, ("NH", "HI", "NM", "MD", "MC", "RG")
 )
 _RG = put.as_bytes("\tRG:Z:")
@@ -106,12 +106,12 @@ def put_place(form, out, at, record):
 
 
 @inlined
-def put_md(out, at, length, changes):
+def _put_md(out, at, length, changes):
     """Write SAM's MD of a read of ``length`` bases with some changes."""
     done = np.int64(0)
     for j in range(n_changes(changes)):
         where, base = change_at(changes, j)
-        at = put.byte(out, put.number(out, at, where - done), BASES[base])
+        at = put.byte(out, put.number(out, at, where - done), _BASES[base])
         done = where + 1
     return put.number(out, at, length - done)
 
@@ -149,37 +149,37 @@ def end_text_tag(form, out, at):
 @inlined
 def put_tags(form, out, at, batch, record):
     """Write the tags of a record that ``form.tags`` selects, and its read group."""
-    if form.tags & NH:
+    if form.tags & _NH:
         n = record.reported if form.tags & REPORTED else record.total
-        at = put_number_tag(form, out, at, NUMBER_OF_HITS, n, 4)
+        at = put_number_tag(form, out, at, _NUMBER_OF_HITS, n, 4)
     if record.flag & UNMAPPED == 0:
-        if form.tags & HI:
-            at = put_number_tag(form, out, at, HIT_INDEX, record.number, 4)
-        if form.tags & NM:
+        if form.tags & _HI:
+            at = put_number_tag(form, out, at, _HIT_INDEX, record.number, 4)
+        if form.tags & _NM:
             at = put_number_tag(form, out, at, MISMATCHES, n_changes(record.changes), 1)
-        if form.tags & MD:
-            at = put_md(out, begin_text_tag(form, out, at, MISMATCHED), record.end, record.changes)
+        if form.tags & _MD:
+            at = _put_md(out, begin_text_tag(form, out, at, MISMATCHED), record.end, record.changes)
             at = end_text_tag(form, out, at)
-    if form.tags & MC and record.flag & (PAIRED | MATE_UNMAPPED) == PAIRED:
-        at = put.number(out, begin_text_tag(form, out, at, MATE_CIGAR), record.mate.length)
+    if form.tags & _MC and record.flag & (_PAIRED | _MATE_UNMAPPED) == _PAIRED:
+        at = put.number(out, begin_text_tag(form, out, at, _MATE_CIGAR), record.mate.length)
         at = end_text_tag(form, out, put.byte(out, at, MATCH))
-    return put_group(form, out, at, batch, record.query)
+    return _put_group(form, out, at, batch, record.query)
 
 
 @inlined
-def put_group(form, out, at, batch, r):
+def _put_group(form, out, at, batch, r):
     """Write the read group of a read, if any: its own with ``form.longest_group``, else ``form.group``."""
     if form.longest_group == 0 and form.group.size == 0:
         return at
-    begin = begin_text_tag(form, out, at, GROUP)
+    begin = begin_text_tag(form, out, at, _GROUP)
     if form.longest_group == 0:
         return end_text_tag(form, out, put.text(out, begin, form.group))
-    end = put_group_of_read(out, begin, batch, r, form.longest_group)
+    end = _put_group_of_read(out, begin, batch, r, form.longest_group)
     return end_text_tag(form, out, end) if end > begin else at
 
 
 @by_type_or_this
-def put_group_of_read(out, at, batch, r, most):
+def _put_group_of_read(out, at, batch, r, most):
     """Write the ID, of at most ``most`` bytes, of the read group that follows the name in r's header line.
 
     Return the position after it; ``at`` if there is none.
@@ -200,7 +200,7 @@ def put_group_of_read(out, at, batch, r, most):
     return at + n
 
 
-@put_group_of_read.register(put.Widest)
+@_put_group_of_read.register(put.Widest)
 def _widest_group_of_read(out, at, batch, r, most):
     return at + most
 
@@ -219,7 +219,7 @@ def widest(form: Any, changes: int = 0, in_pairs: bool = False) -> int:
     for flag, where, key in product(flags, (contig, -1), keys):
         if where >= 0 or flag == UNMAPPED:
             number, place = 1 + (flag & SECONDARY > 0), (where, min(where, 1))
-            flag, mate = flag | PAIRED * in_pairs, Mate(key, 3, -1)
+            flag, mate = flag | _PAIRED * in_pairs, Mate(key, 3, -1)
             record = Record(0, 1, 2, flag, *place, number, 3, 3, 3, changes, mate)
             sizes.append(put_record(form, put.Widest(), 0, batch, record))
     return max(sizes)
@@ -416,8 +416,8 @@ def _in_proper_pair(pairs, i, hit, is_second):
     else:
         r, key, n, flag, changes = r1, key1, n1, FIRST, hits.changes1[hit]
         mate = Mate(hits.first_two[i], n2, insert)
-    flag += PAIRED + PROPER + SECONDARY * (number > 1)
-    flag += REVERSE * is_reverse(key) + MATE_REVERSE * is_reverse(mate.key)
+    flag += _PAIRED + _PROPER + SECONDARY * (number > 1)
+    flag += REVERSE * is_reverse(key) + _MATE_REVERSE * is_reverse(mate.key)
     return Record(
         r, np.int64(0), n, flag, contig_of(key), position_of_key(key), number, hits.total[i],
         hits.reported[i], hits.n_best[hit], changes, mate,
@@ -429,11 +429,11 @@ def _without_proper_pair(form, side, other, i, j):
     """Return Record j of the mate of a Side, for pair i, whose mates are mapped separately."""
     r, lead, mate_key = side.start + i, _lead(form, side, i), _lead(form, other, i)
     length, mate_length = side.reads.length[r], other.reads.length[other.start + i]
-    flag, key, insert = PAIRED + side.flag + SECONDARY * (j > 0), lead, np.int64(0)
+    flag, key, insert = _PAIRED + side.flag + SECONDARY * (j > 0), lead, np.int64(0)
     if mate_key == NOWHERE:
-        flag, mate_key = flag + MATE_UNMAPPED, forward(lead)  # an unmapped mate gets the place of the other
+        flag, mate_key = flag + _MATE_UNMAPPED, forward(lead)  # an unmapped mate gets the place of the other
     else:
-        flag += MATE_REVERSE * is_reverse(mate_key)
+        flag += _MATE_REVERSE * is_reverse(mate_key)
     hits, n_best, changes = side.hits, np.int64(0), np.int64(0)
     hit, total = hits.first[i] + j, hits.total[i]
     if lead == NOWHERE:
@@ -443,7 +443,7 @@ def _without_proper_pair(form, side, other, i, j):
         flag += REVERSE * is_reverse(key)
         changes = changes_of(hits.changes, hit)
         n_best = n_best_of(hits.best, i, changes, total)
-        if not flag & MATE_UNMAPPED and j == 0 and contig_of(mate_key) == contig_of(lead):
+        if not flag & _MATE_UNMAPPED and j == 0 and contig_of(mate_key) == contig_of(lead):
             start, mate_start = position_of_key(lead), position_of_key(mate_key)
             insert = max(start + length, mate_start + mate_length) - min(start, mate_start)
             if start > mate_start or (start == mate_start and side.flag == SECOND):

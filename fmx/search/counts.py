@@ -79,7 +79,7 @@ class Occurrences(NamedTuple):
     n: np.ndarray
 
 
-def in_rows(
+def _in_rows(
     owners: Owners, locators: Sequence, intervals: tuple[np.ndarray, np.ndarray], n_located: int = N_LOCATED
 ) -> Iterator[Occurrences]:
     """Yield the Occurrences of reads with ``intervals`` (lo, hi) int64[n_parts, 2 * n_reads].
@@ -101,7 +101,7 @@ def in_rows(
                 begin = 2 * a + i
                 rows = lo[part, begin : begin + start.size] + start
                 read = np.repeat(np.arange(begin, begin + start.size) >> 1, stop - start)
-                yield at_positions(owners, read, locators[part].locate(rows, stop - start))
+                yield _at_positions(owners, read, locators[part].locate(rows, stop - start))
 
     for a, b in runs(to_locate[::2] + to_locate[1::2], n_located):
         if b == a + 1:
@@ -112,7 +112,7 @@ def in_rows(
             yield Occurrences(*(column[order] for column in columns))
 
 
-def at_positions(owners: Owners, read: np.ndarray, positions: np.ndarray) -> Occurrences:
+def _at_positions(owners: Owners, read: np.ndarray, positions: np.ndarray) -> Occurrences:
     """Return the Occurrences of reads at text positions, int64[m] both."""
     owner = np.empty(read.size, np.int64)
     _find_owners(owners.blocks, positions, owner)
@@ -125,14 +125,14 @@ def _find_owners(blocks, positions, owner):
         owner[i] = place_of(blocks, positions[i]).contig
 
 
-def in_matches(owners: Owners, matches: "Candidates", n: np.ndarray) -> Occurrences:
+def _in_matches(owners: Owners, matches: "Candidates", n: np.ndarray) -> Occurrences:
     """Return the first ``n[r]`` Candidates of each read r, int64[n_reads]."""
     read = np.repeat(np.arange(n.size), n)
     which = np.repeat(matches.first[:-1] - np.cumsum(n) + n, n) + np.arange(read.size)
-    return at_positions(owners, read, text_position(matches.keys[which]))
+    return _at_positions(owners, read, text_position(matches.keys[which]))
 
 
-def distinct(intervals: "Intervals", eligible: np.ndarray, weight: np.ndarray) -> tuple:
+def _distinct(intervals: "Intervals", eligible: np.ndarray, weight: np.ndarray) -> tuple:
     """Return (distinct intervals, number of reads that have each, and of their occurrences).
 
     These are (lo, hi) int64[n_parts, 2 * n], int64[n] and int64[n]. ``intervals``: Intervals
@@ -159,11 +159,11 @@ class OwnersCounter:
     def add(self, run: "ReadRun", eligible: np.ndarray) -> None:
         """Count reads, each by ``eligible`` int64[n] of its occurrences."""
         if run.intervals is not None:
-            bounds, weight, total = distinct(run.intervals, eligible, run.weight)
-            self._count(in_rows(self.owners, run.locators, bounds, self._n_located), weight, total)
+            bounds, weight, total = _distinct(run.intervals, eligible, run.weight)
+            self._count(_in_rows(self.owners, run.locators, bounds, self._n_located), weight, total)
         if run.matches is not None:
             n = eligible * (np.diff(run.matches.first) > 0)
-            self._count([in_matches(self.owners, run.matches, n)], run.weight, n)
+            self._count([_in_matches(self.owners, run.matches, n)], run.weight, n)
 
     def occurrences_of(
         self, mates: "Sequence[ReadRun]", eligible: Sequence[np.ndarray]
@@ -171,11 +171,11 @@ class OwnersCounter:
         """Yield the occurrences of reads, or of pairs: those of mates with ``eligible`` occurrences."""
         for run, n in zip(mates, eligible, strict=True):
             if run.matches is not None:
-                yield in_matches(self.owners, run.matches, n * (np.diff(run.matches.first) > 0))
+                yield _in_matches(self.owners, run.matches, n * (np.diff(run.matches.first) > 0))
             elif run.intervals is not None:
                 lo, hi = (array.astype(np.int64) for array in run.intervals)
                 bounds = lo, np.where(np.repeat(n > 0, 2), hi, lo)
-                yield from in_rows(self.owners, run.locators, bounds, self._n_located)
+                yield from _in_rows(self.owners, run.locators, bounds, self._n_located)
 
     def _count(self, occurrences: Iterable[Occurrences], weight: np.ndarray, total: np.ndarray) -> None:
         """Count reads by their occurrences; int64[n]: copies of each read, and occurrences."""
@@ -258,16 +258,16 @@ def _note_all(occurrences, weight, total, counts):
 #
 # If each part of the text is one group, as with several indexes, intervals alone decide.
 
-MOST_GROUPS = 63  # most groups: bits of a combination
+_MOST_GROUPS = 63  # most groups: bits of a combination
 
 
 class Screen(OwnersCounter):
     """Counts reads by the combination of Owners that they occur in; several threads may add at a time."""
 
     def __init__(self, owners: "Owners", n_located: int = N_LOCATED) -> None:
-        if len(owners.names) > MOST_GROUPS:
+        if len(owners.names) > _MOST_GROUPS:
             raise UnsupportedError(
-                f"a screen has at most {MOST_GROUPS} groups, but this index has {len(owners.names):,}: "
+                f"a screen has at most {_MOST_GROUPS} groups, but this index has {len(owners.names):,}: "
                 "use --counts FILE --counts-by group without --screen, or larger groups"
             )
         super().__init__(owners, n_located)
@@ -303,7 +303,7 @@ class Screen(OwnersCounter):
 
 
 def _members(mask: int) -> list:
-    return [i for i in range(MOST_GROUPS) if mask >> i & 1]
+    return [i for i in range(_MOST_GROUPS) if mask >> i & 1]
 
 
 # One file of reads per owner.

@@ -7,7 +7,7 @@ reported whole are drawn at random by the seed and the read's name. Report none 
 
 Hits are chosen from exact occurrences, numbered from lo[i] to hi[i], where i = 2r for read r and 2r + 1 for
 its reverse complement, or from matches by their keys (Candidates). The number of exact occurrences is known
-before any is located. The contract ``position_at`` turns a number into a position: from a row of a suffix
+before any is located. The contract ``_position_at`` turns a number into a position: from a row of a suffix
 array (SARows), or from positions that were located before (Located).
 """
 
@@ -137,7 +137,7 @@ class SelectionPolicy:
 
 
 @by_type
-def position_at(occurrences, number):
+def _position_at(occurrences, number):
     """Return the text position (int64) of an occurrence."""
 
 
@@ -150,7 +150,7 @@ class SARows(NamedTuple):
     hi: np.ndarray
 
 
-@position_at.register(SARows)
+@_position_at.register(SARows)
 def _position_of_row(rows, row):
     return position_of(rows.sa, rows.layout, row)
 
@@ -178,8 +178,8 @@ def choose_each(candidates, batch, start, hits, order, room):
     for r in range(n_reads):
         ahead = r + _AHEAD
         if ahead < n_reads and hits.first[ahead] < hits.first[ahead + 1]:
-            prefetch_first(candidates, ahead)
-        if hits.first[r] < hits.first[r + 1] and has_candidates(candidates, r):
+            _prefetch_first(candidates, ahead)
+        if hits.first[r] < hits.first[r + 1] and _has_candidates(candidates, r):
             choose_of_read(candidates, batch, start, hits, r, order, room)
 
 
@@ -197,10 +197,10 @@ def choose_of_read(candidates, batch, start, hits, r, order, room):
         all_keys(candidates, r, keys)
         sort_keys(room, total)
         if seed >= 0 and n < total:
-            begin, end = np.int64(0), stratum_end(keys, 0, total)
+            begin, end = np.int64(0), _stratum_end(keys, 0, total)
             while end < n:
-                begin, end = end, stratum_end(keys, end, total)
-            draw(keys[begin:], end - begin, n - begin, hash_name(batch, start + r, seed))
+                begin, end = end, _stratum_end(keys, end, total)
+            _draw(keys[begin:], end - begin, n - begin, hash_name(batch, start + r, seed))
         if not best_first:
             for j in range(n):
                 keys[j] &= (np.int64(1) << KEY_BITS) - 1
@@ -216,7 +216,7 @@ def text_position(key):
 
 
 @inlined
-def stratum_end(keys, j, n):
+def _stratum_end(keys, j, n):
     """Return the end of those of n sorted keys with as many mismatches as key j."""
     end = j
     while end < n and keys[end] >> KEY_BITS == keys[j] >> KEY_BITS:
@@ -241,7 +241,7 @@ def _rank(matches, strata, spare, counts, total, best):
     for r in range(total.size):
         n, keys = matches.first[r + 1] - matches.first[r], matches.keys[matches.first[r] :]
         sort_keys(ByDigits(keys, spare, counts), n)
-        best[r] = stratum_end(keys, 0, n) << 2 | (keys[0] >> KEY_BITS if n else 0)
+        best[r] = _stratum_end(keys, 0, n) << 2 | (keys[0] >> KEY_BITS if n else 0)
         total[r] = best[r] >> 2 if strata else n
 
 
@@ -253,22 +253,22 @@ def n_occurrences(occurrences, r):
 
 
 @by_type_or_this
-def has_candidates(candidates, r):
+def _has_candidates(candidates, r):
     """Return whether a read has any candidates."""
     return candidates.lo[2 * r] < candidates.hi[2 * r] or candidates.lo[2 * r + 1] < candidates.hi[2 * r + 1]
 
 
-@has_candidates.register(Candidates)
+@_has_candidates.register(Candidates)
 def _has_matches(candidates, r):
     return candidates.first[r] < candidates.first[r + 1]
 
 
 @by_type_or_this
-def prefetch_first(candidates, r):
+def _prefetch_first(candidates, r):
     """Prefetch what is read first of the candidates of a read."""
 
 
-@prefetch_first.register(SARows)
+@_prefetch_first.register(SARows)
 def _prefetch_row(rows, r):
     for i in range(2 * r, 2 * r + 2):
         if rows.lo[i] < rows.hi[i]:
@@ -283,7 +283,7 @@ def first_key(occurrences, r):
     for strand in range(2):
         i = 2 * r + strand
         for number in range(np.int64(occurrences.lo[i]), np.int64(occurrences.hi[i])):
-            smallest = min(smallest, text_key(position_at(occurrences, number), strand))
+            smallest = min(smallest, text_key(_position_at(occurrences, number), strand))
     return smallest
 
 
@@ -299,7 +299,7 @@ def all_keys(occurrences, r, keys):
     for strand in range(2):
         i = 2 * r + strand
         for number in range(np.int64(occurrences.lo[i]), np.int64(occurrences.hi[i])):
-            keys[n] = text_key(position_at(occurrences, number), strand)
+            keys[n] = text_key(_position_at(occurrences, number), strand)
             n += 1
 
 
@@ -326,7 +326,7 @@ def next_random(x):
 
 
 @inlined
-def draw(keys, total, n, x):
+def _draw(keys, total, n, x):
     """Move n of ``total`` keys, drawn by the random word x, to the front and sort them.
 
     This is a partial Fisher-Yates shuffle of all keys. Proper pairs, which are never listed all, are drawn
@@ -348,7 +348,7 @@ def draw(keys, total, n, x):
 class Located(NamedTuple):
     """Occurrences by their text ``positions`` int64, in lists from lo[i] to hi[i], one per read and strand.
 
-    Of pairs: n_strata lists per strand; count_proper (pairs.py) turns them into place_keys and may lower hi.
+    Of pairs: n_strata lists per strand; pairs.py turns them into place_keys and may lower hi.
     """
 
     positions: np.ndarray
@@ -356,7 +356,7 @@ class Located(NamedTuple):
     hi: np.ndarray
 
 
-@position_at.register(Located)
+@_position_at.register(Located)
 def _position(located, number):
     return located.positions[number]
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..machines.places import Device
     from ..machines.progress import TimedFile
 
-WARM_UP_READ = b"ACGT" * 8  # it occurs rarely, also with mismatches
+_WARM_UP_READ = b"ACGT" * 8  # it occurs rarely, also with mismatches
 
 
 def make_mapper(index: "FMIndex | JoinedIndex", options: MapOptions, hooks: Hooks = NO_HOOKS) -> Mapper:
@@ -73,7 +73,7 @@ def choose_mapper(
 
     if device.engine == "cpu":
         return on_cpu()
-    if why_not := no_gpu_search(index, options, writer, hooks):
+    if why_not := _no_gpu_search(index, options, writer, hooks):
         if device.engine != "auto":
             raise UnsupportedError(f"{why_not}: leave out --engine to use the CPU's cores")
     elif device.engine == "auto" and not is_large:
@@ -87,7 +87,7 @@ def choose_mapper(
     return mapper
 
 
-def no_gpu_search(index: "FMIndex | JoinedIndex", options: MapOptions, writer: Any, hooks: Hooks) -> str:
+def _no_gpu_search(index: "FMIndex | JoinedIndex", options: MapOptions, writer: Any, hooks: Hooks) -> str:
     """Return why no GPU can do a search, as the start of a message; "" if one can."""
     reasons = {
         "IUPAC codes": options.near and options.near.iupac,
@@ -145,7 +145,7 @@ def compile_all(mapper: Mapper, writer: Any, any_length: bool = True) -> None:
 
     ``any_length``: whether the index finds reads of any length; if not, the read is an N.
     """
-    letters = WARM_UP_READ if any_length else b"N"
+    letters = _WARM_UP_READ if any_length else b"N"
     record = b"@r\n%s\n+\n%s\n" % (letters, len(letters) * b"I")
     for span in spans.plan(PairedFiles((2 * record,)) if mapper.options.pairing else [record]):
         mapper.map(span, writer, writer.written)

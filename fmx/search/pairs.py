@@ -9,7 +9,7 @@ The right mate neither begins nor ends before the left one, and the insert size 
 Proper pairs are sorted by the mismatches of both mates together (their stratum), contig, position of the left
 mate, which mate that is (1 first), and insert size. The rule of search/hits.py selects the reported ones.
 
-count_proper    occurrences -> sorted place_keys and the number of proper pairs by mismatches, by merging
+_count_proper   occurrences -> sorted place_keys and the number of proper pairs by mismatches, by merging
 choose_pair     the proper pairs that are reported; like count_proper_of, also in kernels (gpu/gpu_pairs.py)
 
 PairSpan -> PairChunks (bytes), Mates (reads; input/mates.py) -> PairRun, with counted proper pairs ->
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from .find import ReadFinder
 
 
-LONGEST_INSERT = 2**31 - 1  # largest insert size
+_LONGEST_INSERT = 2**31 - 1  # largest insert size
 _UNEQUAL = 16  # ratio of occurrences of the two mates from which most are in no proper pair
 
 
@@ -97,7 +97,7 @@ class ProperPairs(NamedTuple):
 
 def rule_of(pairing: Pairing, reference: "Reference") -> Rule:
     """Return the Rule of a Pairing. Raises UnsupportedError if a reference has too many positions."""
-    if not can_hold(reference, LONGEST_INSERT):
+    if not can_hold(reference, _LONGEST_INSERT):
         raise UnsupportedError(
             "pairs need contigs of less than 15 Gbases, and fewer than 2^28 of them: map mates separately"
         )
@@ -105,7 +105,7 @@ def rule_of(pairing: Pairing, reference: "Reference") -> Rule:
 
 
 @compiled
-def count_proper(lengths, located, rule, blocks, strata):
+def _count_proper(lengths, located, rule, blocks, strata):
     """Add the number of proper pairs by mismatches to ``strata`` int64[n, 2 * n_strata - 1], zeros.
 
     ``lengths`` int64[...]: of mates 1 and of mates 2. ``located``: Located (search/hits.py) of both. For each
@@ -125,8 +125,8 @@ def count_proper_of(lengths, located, rule, blocks, r, counts):
     n = (counts.size + 1) // 2
     for swapped in range(2):
         left, right = located[swapped], located[1 - swapped]
-        lists = first_lists(rule, r, swapped, n)
-        distances = distances_of(rule, lengths[swapped], lengths[1 - swapped])
+        lists = _first_lists(rule, r, swapped, n)
+        distances = _distances_of(rule, lengths[swapped], lengths[1 - swapped])
         _to_sorted_places(left, right, lists, n, distances, blocks)
         for i in range(lists[0], lists[0] + n):
             for j in range(lists[1], lists[1] + n):
@@ -136,7 +136,7 @@ def count_proper_of(lengths, located, rule, blocks, r, counts):
 
 
 @inlined
-def first_lists(rule, r, swapped, n):
+def _first_lists(rule, r, swapped, n):
     """Return the first list of the left and of the right mates of pair r; mate 2 is left if ``swapped``.
 
     Each strand of a mate has ``n`` lists.
@@ -146,7 +146,7 @@ def first_lists(rule, r, swapped, n):
 
 
 @inlined
-def distances_of(rule, n_left, n_right):
+def _distances_of(rule, n_left, n_right):
     """Return the smallest and the largest distance from the start of the left to that of the right mate."""
     return max(0, n_left - n_right, rule.least - n_right), rule.most - n_right
 
@@ -181,13 +181,13 @@ def _n_pairs(left, right, distances):
     low, high = distances
     n = begin = end = 0
     for key in left:
-        begin, end = partners(right, (begin, end), right.size, key + STEP * low, key + STEP * high)
+        begin, end = _partners(right, (begin, end), right.size, key + STEP * low, key + STEP * high)
         n += end - begin
     return n
 
 
 @inlined
-def partners(right, before, n_right, low, high):
+def _partners(right, before, n_right, low, high):
     """Return (begin, end) of the place_keys from ``low`` to ``high`` among n_right sorted ones.
 
     ``before``: the result for a smaller ``low`` and ``high``, where the search starts.
@@ -237,7 +237,7 @@ def _to_places(positions, blocks):
 
 
 class PairCandidates(NamedTuple):
-    """Proper pairs as candidates. ``mates``: Located of both after ``count_proper``.
+    """Proper pairs as candidates. ``mates``: Located of both after ``_count_proper``.
 
     ``lengths``: bases of mates 1 and of mates 2, int64[...]; those of the first pair come first. ``counts``
     int64[n * (2 * n_strata - 1)]: number of proper pairs of each pair by mismatches.
@@ -284,7 +284,7 @@ def _choose_of_stratum(pairs, stratum, proper, i, limits, random, heads):
     (before, limit, total, stop), (x, seed), n = limits, random, pairs.n_strata
     least, most = max(0, stratum - n + 1), min(stratum, n - 1)  # mismatches of a left mate
     for swapped in range(2):
-        lists = first_lists(pairs.rule, i, swapped, n)
+        lists = _first_lists(pairs.rule, i, swapped, n)
         for a in range(least, most + 1):
             heads[0, swapped, a] = pairs.mates[swapped].lo[lists[0] + a]
             heads[1, swapped, a] = pairs.mates[1 - swapped].lo[lists[1] + stratum - a]
@@ -294,16 +294,16 @@ def _choose_of_stratum(pairs, stratum, proper, i, limits, random, heads):
         # The next left mate: mate 1 if mate 2 is at the same place.
         key, side, of_left = np.int64(-1), 0, 0
         for swapped in range(2):
-            left, lists = pairs.mates[swapped], first_lists(pairs.rule, i, swapped, n)
+            left, lists = pairs.mates[swapped], _first_lists(pairs.rule, i, swapped, n)
             for a in range(least, most + 1):
                 head = heads[0, swapped, a]
                 if head < left.hi[lists[0] + a] and (key < 0 or left.positions[head] < key):
                     key, side, of_left = left.positions[head], swapped, a
         heads[0, side, of_left] += 1
         # Its partners.
-        low, high = distances_of(pairs.rule, pairs.lengths[side][i], pairs.lengths[1 - side][i])
+        low, high = _distances_of(pairs.rule, pairs.lengths[side][i], pairs.lengths[1 - side][i])
         others = pairs.mates[1 - side].positions
-        end = pairs.mates[1 - side].hi[first_lists(pairs.rule, i, side, n)[1] + stratum - of_left]
+        end = pairs.mates[1 - side].hi[_first_lists(pairs.rule, i, side, n)[1] + stratum - of_left]
         right = heads[1, side, of_left]
         while right < end and others[right] < key + STEP * low:
             right += 1
@@ -355,7 +355,7 @@ class PairHits(NamedTuple):
 class PairRun(NamedTuple):
     """Pairs from number ``start`` of a batch on.
 
-    ``lists``: both mates after ``count_proper``, and ``strata``, its result. ``total``, ``fewest`` int64[n]:
+    ``lists``: both mates after ``_count_proper``, and ``strata``, its result. ``total``, ``fewest`` int64[n]:
     number of proper pairs to choose from, and fewest mismatches of one. ``mates``: both, as single reads.
     """
 
@@ -388,7 +388,7 @@ class PairChooser:
         def strata_of(start: int, lists: tuple[Located, Located], n_strata: int) -> np.ndarray:
             strata = np.zeros((lists[0].lo.size // (2 * n_strata), 2 * n_strata - 1), np.int64)
             lengths = mates[0].batch.length[start:], mates[1].batch.length[start:]
-            count_proper(lengths, lists, self.rule, self.blocks, strata)
+            _count_proper(lengths, lists, self.rule, self.blocks, strata)
             return strata
 
         def has_proper(start: int, matches: Sequence[Candidates], most: int) -> np.ndarray:
@@ -519,8 +519,8 @@ def _walk_pairs(lengths, lists, rule, which, n_strata, owner_of, counts):
         if eligible[r] == 0:
             continue
         for swapped in range(2):
-            first = first_lists(rule, r, swapped, n_strata)
-            low, high = distances_of(rule, lengths[swapped][r], lengths[1 - swapped][r])
+            first = _first_lists(rule, r, swapped, n_strata)
+            low, high = _distances_of(rule, lengths[swapped][r], lengths[1 - swapped][r])
             left, right = lists[swapped], lists[1 - swapped]
             for i in range(n_strata):
                 for j in range(n_strata):
@@ -530,7 +530,7 @@ def _walk_pairs(lengths, lists, rule, which, n_strata, owner_of, counts):
                     others = right.positions[right.lo[b] : right.hi[b]]
                     for key in left.positions[left.lo[a] : left.hi[a]]:
                         bounds = key + STEP * low, key + STEP * high
-                        begin, end = partners(others, (begin, end), others.size, *bounds)
+                        begin, end = _partners(others, (begin, end), others.size, *bounds)
                         if begin < end:
                             of_pair = r, MATES, eligible[r]
                             note(counts, owner_of[contig_of(key)], of_pair, end - begin)

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from ..input.tables import Pair
     from .mapper import Mapper
 
-AT_ONCE = 1 << 18  # products that are made at a time
-CONTIG_BITS = 40  # bits of a place below the contig
+_AT_ONCE = 1 << 18  # products that are made at a time
+_CONTIG_BITS = 40  # bits of a place below the contig
 
 
 class PrimerHits(NamedTuple):
@@ -63,7 +63,7 @@ def pairs_of_hits(
         for _, hits in mapper.hits_of(mapper.search(chunk)):
             block = np.searchsorted(blocks.text_start, hits.position, "right") - 1
             start = hits.position - blocks.text_start[block] + blocks.contig_start[block]
-            place = blocks.contig[block] << CONTIG_BITS | start
+            place = blocks.contig[block] << _CONTIG_BITS | start
             columns = place, hits.reverse, n_changes(hits.changes)
             waiting += [PrimerHits(*(column[a:b] for column in columns)) for a, b in pairwise(hits.first)]
             while len(waiting) > 1:
@@ -85,11 +85,11 @@ def products_of(
     columns = [np.concatenate(column) for column in zip(*strands, strict=True)]
     columns.append(np.repeat([False, True], [columns_of[0].size for columns_of in strands]))
     order = np.lexsort((columns[4], columns[1], columns[0]))
-    for a in range(0, max(order.size, 1), AT_ONCE):
-        left, size, of_left, of_right, minus = (column[order[a : a + AT_ONCE]] for column in columns)
-        start = left & ((1 << CONTIG_BITS) - 1)
+    for a in range(0, max(order.size, 1), _AT_ONCE):
+        left, size, of_left, of_right, minus = (column[order[a : a + _AT_ONCE]] for column in columns)
+        start = left & ((1 << _CONTIG_BITS) - 1)
         mismatches = np.where(minus, (of_right, of_left), (of_left, of_right))
-        yield Products(left >> CONTIG_BITS, start, start + size, minus, mismatches, order.size)
+        yield Products(left >> _CONTIG_BITS, start, start + size, minus, mismatches, order.size)
 
 
 def _facing(

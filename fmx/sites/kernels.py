@@ -61,13 +61,13 @@ def make_patterns(n: int, pams: Sequence[str], is_5prime: bool) -> PamPatterns:
     return PamPatterns(n, np.array(patterns, np.int64), sets)
 
 
-LENGTH_BITS = 7  # of a key, which is text position << 8 | number of bases << 1 | reverse, in order of places
+_LENGTH_BITS = 7  # of a key, which is text position << 8 | number of bases << 1 | reverse, in order of places
 
 
 @inlined
 def extent_of(key):
     """Return (text position, number of bases, at most search.LONGEST + limits.PAM[1]) of a site."""
-    return key >> (LENGTH_BITS + 1), (key >> 1) & ((1 << LENGTH_BITS) - 1)
+    return key >> (_LENGTH_BITS + 1), (key >> 1) & ((1 << _LENGTH_BITS) - 1)
 
 
 @inlined
@@ -112,7 +112,7 @@ def find_sites(part, pams, start, stop, protospacer, key):
                     j = leading_zeros(fits) >> 1
                     fits ^= np.uint64(1) << np.uint64(62 - 2 * j)
                     word = symbols(part.words, 0, i + j, n)
-                    first = (part.begin + i + j + min(offset, 0)) << (LENGTH_BITS + 1)
+                    first = (part.begin + i + j + min(offset, 0)) << (_LENGTH_BITS + 1)
                     protospacer[n_sites] = reverse_complement(word, n) if reverse else word
                     key[n_sites] = first | (n + length) << 1 | reverse
                     n_sites += 1
@@ -145,7 +145,7 @@ class Tables(NamedTuple):
     most: int
 
 
-MOST_BASES = 11  # bases of a word in a table: the starts of longer ones fit in no cache
+_MOST_BASES = 11  # bases of a word in a table: the starts of longer ones fit in no cache
 OF_GUIDE = 4 * (1 + 33 + 495 + 1 + 33)  # most bytes of a guide's entries: up to 2, up to 1 bases changed
 
 
@@ -154,7 +154,7 @@ def make_tables(words: np.ndarray, which: np.ndarray, n: int, most: int) -> Tabl
     left = n // 2 + (most % 2 == 0)  # it may have more mismatches
     halves, first = [], 0
     for shift, n_bases, n_most in ((2 * (n - left), left, most // 2), (0, n - left, (most - 1) // 2)):
-        k = min(n_bases, MOST_BASES)
+        k = min(n_bases, _MOST_BASES)
         changes = [
             sum(by << 2 * i for by, i in zip(each, places, strict=True))
             for n_changed in range(n_most + 1)
@@ -171,7 +171,7 @@ def make_tables(words: np.ndarray, which: np.ndarray, n: int, most: int) -> Tabl
 
 
 @inlined
-def word_in(half, word):
+def _word_in(half, word):
     """Return where the starts have the word of a half in a guide or a protospacer."""
     return half.first + np.int64(word >> np.uint64(half.shift) & low_bits(2 * half.k))
 
@@ -182,13 +182,13 @@ def _fill(tables, which):
     for half in tables.halves:
         for g in which:
             for change in half.changes:
-                starts[word_in(half, tables.words[g] ^ change << np.uint64(half.shift)) + 2] += 1
+                starts[_word_in(half, tables.words[g] ^ change << np.uint64(half.shift)) + 2] += 1
     for w in range(1, starts.size):
         starts[w] += starts[w - 1]
     for half in tables.halves:
         for g in which:
             for change in half.changes:
-                end = word_in(half, tables.words[g] ^ change << np.uint64(half.shift)) + 1
+                end = _word_in(half, tables.words[g] ^ change << np.uint64(half.shift)) + 1
                 tables.entries[starts[end]] = g
                 starts[end] += 1
 
@@ -209,11 +209,11 @@ def match_sites(tables, protospacer, first, n_sites, rank, site):
         word, n_before = at(protospacer, s), n
         for half in tables.halves:
             if s + _FAR < n_sites:
-                prefetch(tables.starts, word_in(half, at(protospacer, s + _FAR)))
+                prefetch(tables.starts, _word_in(half, at(protospacer, s + _FAR)))
             if s + _NEAR < n_sites:
-                w = word_in(half, at(protospacer, s + _NEAR))
+                w = _word_in(half, at(protospacer, s + _NEAR))
                 prefetch(tables.entries, np.int64(at(tables.starts, w)))
-            w = word_in(half, word)
+            w = _word_in(half, word)
             for e in range(at(tables.starts, w), at(tables.starts, w + 1)):
                 number = at(tables.entries, e)
                 different = at(tables.words, number) ^ word
@@ -257,7 +257,7 @@ class SiteForm(NamedTuple):
 def lines_of(form: SiteForm, rank: np.ndarray, key: np.ndarray) -> np.ndarray:
     """Return the lines of sites: ``rank`` int64, guide << 3 | mismatches; ``key`` int64, the place."""
     names = sum(int(np.diff(lines.first).max()) for lines in (form.guides, form.contigs))
-    out = np.empty(key.size * (names + (1 << LENGTH_BITS) + 10 * put.DIGITS), np.uint8)
+    out = np.empty(key.size * (names + (1 << _LENGTH_BITS) + 10 * put.DIGITS), np.uint8)
     return out[: _write(form, rank, key, out)]
 
 

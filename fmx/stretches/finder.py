@@ -108,7 +108,7 @@ class StretchFinder(ReadFinder):
         return Candidates(first, keys[np.argsort(read, kind="stable")])
 
 
-class StretchPairs:
+class _StretchPairs:
     """Counts pairs by their stretches: a pair belongs where one of its mates does.
 
     It has the methods of pairs.PairChooser.
@@ -144,7 +144,7 @@ class StretchPairs:
 def make_stretch_mapper(index: "FMIndex | JoinedIndex", options: "MapOptions", hooks: "Hooks") -> Mapper:
     """Return a mapper of an FMIndex or a JoinedIndex by stretches. Raises UnsupportedError."""
     finder = make_stretch_finder(index, options, hooks)
-    return Mapper(finder, pairs=StretchPairs(finder) if options.pairing else None)
+    return Mapper(finder, pairs=_StretchPairs(finder) if options.pairing else None)
 
 
 def make_stretch_finder(
@@ -172,14 +172,14 @@ def make_stretch_finder(
                 "--min-match needs a whole suffix array, or a sparse one: leave out --method backward, or "
                 "build the index without --sa-rate"
             )
-        query = Stretches(*forms, part.text_words, blocks, n, least)
+        query = _Stretches(*forms, part.text_words, blocks, n, least)
         parts.append(TextPart(partial(_matches_in, query, contigs, start)))
     finder = StretchFinder(parts, options, hooks)
     finder.contigs = index.reference.blocks if by_contig else None
     return finder
 
 
-class Stretches(NamedTuple):
+class _Stretches(NamedTuple):
     """Query for stretches of ``least`` symbols in a text of n symbols, packed in ``words``.
 
     ``starts`` uint32: the first of ``rows`` of each seed of k symbols, or of each bucket of a SparseTable.
@@ -196,7 +196,7 @@ class Stretches(NamedTuple):
     least: int
 
 
-class Contigs(NamedTuple):
+class _Contigs(NamedTuple):
     """``of_block`` int64[n_blocks]: number of the contig of each block; ``seen`` int64[n_contigs]: last read
     found in each; ``n_found`` int64[n_reads]: contigs of each read, whose search ends with ``most``."""
 
@@ -207,7 +207,7 @@ class Contigs(NamedTuple):
 
 
 def _matches_in(
-    query: Stretches, of_block: np.ndarray, start: int, patterns: "Patterns"
+    query: _Stretches, of_block: np.ndarray, start: int, patterns: "Patterns"
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return (pattern, position) of a stretch of each read in each of its contigs.
 
@@ -218,7 +218,7 @@ def _matches_in(
     find = _find_by_minimizers if query.w else _find_by_seeds
     room: np.ndarray = np.empty(ROOM, np.int32) if query.w else np.empty_like(jobs)
     while True:
-        contigs = Contigs(of_block, np.full(most, -1), np.zeros(n_reads, np.int64), most)
+        contigs = _Contigs(of_block, np.full(most, -1), np.zeros(n_reads, np.int64), most)
         matches = np.empty((2, size), np.int64)
         n = find(query, contigs, patterns, matches, jobs, room)
         if n <= size:

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from ..search_output import SearchOutput
 
 _PATH, _SCORE, _IDENTITY = map(put.as_bytes, ("\tcg:Z:", "\tAS:i:", "\tid:f:"))
-MATCH, EQUAL = b"M="  # operations of a CIGAR
+_MATCH, _EQUAL = b"M="  # operations of a CIGAR
 _NH = put.as_bytes("\tNH:i:")
-UNKNOWN = 255  # mapping quality
+_UNKNOWN = 255  # mapping quality
 
 
 PafHits = static_type("PafHits", (*LINED, "lengths"), __name__)  # of the contigs, int64[n]
-PafMatches = static_type("PafMatches", PafHits._fields, __name__)
+_PafMatches = static_type("_PafMatches", PafHits._fields, __name__)
 
 
-class PafPairs(NamedTuple):
+class _PafPairs(NamedTuple):
     """Names and lengths, int64[n], of the sequences, and the bytes before a path."""
 
     queries: put.NameLines
@@ -43,13 +43,13 @@ def open_hits(reference: "Reference", output: "SearchOutput", sam_header: SamHea
 
 def open_matches(reference: "Reference", output: object, which: int, sam_header: SamHeader) -> Opening:
     """Return (MatchWriter, nothing)."""
-    return MatchWriter(PafMatches(*contigs_of(reference), reference.lengths)), b""
+    return MatchWriter(_PafMatches(*contigs_of(reference), reference.lengths)), b""
 
 
 def open_pairs(names: tuple[Any, Any], lengths: tuple[np.ndarray, np.ndarray], with_path: bool) -> Opening:
     """Return (PairWriter, nothing)."""
     return PairWriter(
-        PafPairs(put.make_names(names[0]), put.make_names(names[1]), _PATH, *lengths), with_path
+        _PafPairs(put.make_names(names[0]), put.make_names(names[1]), _PATH, *lengths), with_path
     ), b""
 
 
@@ -61,9 +61,9 @@ def _put_hit(form, out, at, batch, record):
     return _put_path(out, put.number(out, put.text(out, at, _NH), record.total), record)
 
 
-@put_record.register(PafMatches)
+@put_record.register(_PafMatches)
 def _put_match(form, out, at, batch, record):
-    return _put_path(out, _put_places(form, out, at, batch, record, UNKNOWN), record)
+    return _put_path(out, _put_places(form, out, at, batch, record, _UNKNOWN), record)
 
 
 @inlined
@@ -82,16 +82,16 @@ def _put_places(form, out, at, batch, record, quality):
 def _put_path(out, at, record):
     """Write the CIGAR and the end of the line."""
     at = put.number(out, put.text(out, at, _PATH), record.end - record.begin)
-    return put.byte(out, put.byte(out, at, MATCH if n_changes(record.changes) else EQUAL), put.LINE)
+    return put.byte(out, put.byte(out, at, _MATCH if n_changes(record.changes) else _EQUAL), put.LINE)
 
 
-@put_pair.register(PafPairs)
+@put_pair.register(_PafPairs)
 def _put_pair(form, out, at, records, r):
     query, target = records.query[r], records.target[r]
     at = _put_whole(out, put.name(out, at, form.queries, query), form.query_lengths[query])
     at = put.name_field(out, put.strand_field(out, at, False), form.targets, target)
     at = _put_whole(out, at, form.target_lengths[target])
-    at = _put_sizes(out, at, records.matches[r], records.length[r], UNKNOWN)
+    at = _put_sizes(out, at, records.matches[r], records.length[r], _UNKNOWN)
     at = put.signed(out, put.text(out, at, _SCORE), records.h[r])
     return put.share(out, put.text(out, at, _IDENTITY), records.identity[r])
 

@@ -43,9 +43,9 @@ _HD = put.as_bytes("@HD\tVN:1.6\tSO:unsorted\tGO:query\n")
 _SQ, _LN, _M5, _HEX = map(put.as_bytes, ("@SQ\tSN:", "\tLN:", "\tM5:", "0123456789abcdef"))
 # Tags that describe an alignment (SAMtags specification), and last the read group.
 _LEFT_OUT = put.as_bytes("AMASCCCGCMCPH0H1H2HIIHMCMDMQNHNMPQSASMTCUQRG")
-CLIP = b"H"[0]  # of a CIGAR
-SAME = b"="[0]  # the same contig as the record's
-UNKNOWN = 255  # mapping quality
+_CLIP = b"H"[0]  # of a CIGAR
+_SAME = b"="[0]  # the same contig as the record's
+_UNKNOWN = 255  # mapping quality
 
 
 def header(
@@ -78,18 +78,18 @@ def _put_contigs(out, at, names, lengths, digests):
     return at
 
 
-def mapping_quality(n: int) -> int:
+def _mapping_quality(n: int) -> int:
     """MAPQ of a read with n equally likely occurrences: -10 log10(1 - 1/n), at most 60."""
     return 60 if n == 1 else min(60, round(-10 * np.log10(1 - 1 / n)))
 
 
-MAPQ = np.array([0, *(mapping_quality(n) for n in range(1, 32))], np.int64)  # 0 from n = 10 on
+_MAPQ = np.array([0, *(_mapping_quality(n) for n in range(1, 32))], np.int64)  # 0 from n = 10 on
 
 
 @inlined
 def quality_of(n):
     """MAPQ of a read with n equally likely occurrences, in compiled code."""
-    return MAPQ[n] if n < MAPQ.size else 0
+    return _MAPQ[n] if n < _MAPQ.size else 0
 
 
 # SamHits also has: whether unmapped reads have a record, the bits of TAGS, the ID of the read group of all
@@ -97,7 +97,7 @@ def quality_of(n):
 SamHits = static_type("SamHits", (*LINED, "unmapped", "tags", "group", "longest_group"), __name__)
 # SamGaps, on a GPU, leave gaps for bases and qualities, and note where, in ``gaps``.
 SamGaps = static_type("SamGaps", (*SamHits._fields, "gaps"), __name__)
-SamMatches = static_type("SamMatches", LINED, __name__)
+_SamMatches = static_type("_SamMatches", LINED, __name__)
 
 
 def form_of(kind: Any, reference: "Reference", output: "SearchOutput") -> Any:
@@ -117,27 +117,27 @@ def open_matches(reference: "Reference", output: object, which: int, sam_header:
     """Return (MatchWriter, header)."""
     from ..lines import MatchWriter  # not needed for a search
 
-    form = SamMatches(*contigs_of(reference))
+    form = _SamMatches(*contigs_of(reference))
     return MatchWriter(form, is_sam=True), sam_header(form.names)
 
 
 @put_number_tag.register(SamHits)
 @put_number_tag.register(SamGaps)
-@put_number_tag.register(SamMatches)
+@put_number_tag.register(_SamMatches)
 def _put_number_tag(form, out, at, name, x, n_bytes):
     return put.number(out, put.text(out, put.text(out, put.byte(out, at, put.TAB), name), _NUMBER), x)
 
 
 @begin_text_tag.register(SamHits)
 @begin_text_tag.register(SamGaps)
-@begin_text_tag.register(SamMatches)
+@begin_text_tag.register(_SamMatches)
 def _begin_text_tag(form, out, at, name):
     return put.text(out, put.text(out, put.byte(out, at, put.TAB), name), _TEXT)
 
 
 @end_text_tag.register(SamHits)
 @end_text_tag.register(SamGaps)
-@end_text_tag.register(SamMatches)
+@end_text_tag.register(_SamMatches)
 def _end_text_tag(form, out, at):
     return at
 
@@ -193,14 +193,14 @@ def _put_mate(form, out, at, record):
         return put.text(out, at, _NO_MATE)
     contig = contig_of(key)
     if contig == record.contig:
-        at = put.byte(out, put.byte(out, at, put.TAB), SAME)
+        at = put.byte(out, put.byte(out, at, put.TAB), _SAME)
     else:
         at = put.name_field(out, at, form.names, contig)
     at = put.field(out, at, position_of_key(key) + 1)
     return put.byte(out, put.signed(out, put.byte(out, at, put.TAB), insert_of(form, record)), put.TAB)
 
 
-@put_record.register(SamMatches)
+@put_record.register(_SamMatches)
 def _put_match(form, out, at, batch, record):
     """Write an alignment of a part of a query, with the rest hard-clipped."""
     n, before, after = record.end - record.begin, record.begin, batch.length[record.query] - record.end
@@ -209,7 +209,7 @@ def _put_match(form, out, at, batch, record):
         before, after = after, before
     at = put.field(out, put.query(out, at, batch, record.query), record.flag)
     at = put.field(out, put.name_field(out, at, form.names, record.contig), record.start + 1)
-    at = put.byte(out, put.field(out, at, UNKNOWN), put.TAB)
+    at = put.byte(out, put.field(out, at, _UNKNOWN), put.TAB)
     at = put.byte(out, put.number(out, _put_clip(out, at, before), n), MATCH)
     at = put.text(out, _put_clip(out, at, after), _NO_MATE)
     at = put.bases(out, at, batch.data, batch.start[record.query] + record.begin, n, reverse)
@@ -220,7 +220,7 @@ def _put_match(form, out, at, batch, record):
 
 @inlined
 def _put_clip(out, at, n):
-    return put.byte(out, put.number(out, at, n), CLIP) if n > 0 else at
+    return put.byte(out, put.number(out, at, n), _CLIP) if n > 0 else at
 
 
 @by_type_or_this

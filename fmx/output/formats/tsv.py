@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 HITS = b"pattern\tcontig\tstart\tend\tstrand\toccurrences\n"
 NEAR = HITS[:-1] + b"\tmismatches\n"
 _NOWHERE = put.as_bytes(4 * "\t*")
-MATCHES = b"query\tquery_start\tquery_end\tstrand\tcontig\tstart\tend\tlength\n"
-PAIRS = b"query\ttarget\tscore\tidentity\tlength\tmatches"
+_MATCHES = b"query\tquery_start\tquery_end\tstrand\tcontig\tstart\tend\tlength\n"
+_PAIRS = b"query\ttarget\tscore\tidentity\tlength\tmatches"
 
 
 # TsvHits also has: whether patterns without a hit have a line.
 TsvHits = static_type("TsvHits", (*LINED, "absent"), __name__)
-TsvNear = static_type("TsvNear", TsvHits._fields, __name__)
-TsvMatches = static_type("TsvMatches", LINED, __name__)
+_TsvNear = static_type("_TsvNear", TsvHits._fields, __name__)
+_TsvMatches = static_type("_TsvMatches", LINED, __name__)
 
 
-class TsvPairs(NamedTuple):
+class _TsvPairs(NamedTuple):
     """Names of the sequences, and the bytes before a path."""
 
     queries: put.NameLines
@@ -43,23 +43,23 @@ def open_hits(reference: "Reference", output: "SearchOutput", sam_header: SamHea
     """Return (HitWriter, header line)."""
     if output.matrix:
         return open_matrix(reference, output)
-    form, head = (TsvNear, NEAR) if output.mismatches else (TsvHits, HITS)
+    form, head = (_TsvNear, NEAR) if output.mismatches else (TsvHits, HITS)
     return HitWriter(form(*contigs_of(reference), output.absent)), head
 
 
 def open_matches(reference: "Reference", output: object, which: int, sam_header: SamHeader) -> Opening:
     """Return (MatchWriter, header line)."""
-    return MatchWriter(TsvMatches(*contigs_of(reference))), MATCHES
+    return MatchWriter(_TsvMatches(*contigs_of(reference))), _MATCHES
 
 
 def open_pairs(names: tuple[Any, Any], lengths: tuple[np.ndarray, np.ndarray], with_path: bool) -> Opening:
     """Return (PairWriter, header line)."""
-    form = TsvPairs(put.make_names(names[0]), put.make_names(names[1]), put.as_bytes("\t"))
-    return PairWriter(form, with_path), PAIRS + (b"\tcigar\n" if with_path else b"\n")
+    form = _TsvPairs(put.make_names(names[0]), put.make_names(names[1]), put.as_bytes("\t"))
+    return PairWriter(form, with_path), _PAIRS + (b"\tcigar\n" if with_path else b"\n")
 
 
 @put_record.register(TsvHits)
-@put_record.register(TsvNear)
+@put_record.register(_TsvNear)
 def _put_hit(form, out, at, batch, record):
     is_mapped = record.flag & UNMAPPED == 0
     if not is_mapped and not form.absent:
@@ -79,14 +79,14 @@ def _put_changes(form, out, at, record):
     return at
 
 
-@_put_changes.register(TsvNear)
+@_put_changes.register(_TsvNear)
 def _put_near(form, out, at, record):
     if record.flag & UNMAPPED:
         return put.byte(out, put.byte(out, at, put.TAB), put.STAR)
     return put.field(out, at, n_changes(record.changes))
 
 
-@put_record.register(TsvMatches)
+@put_record.register(_TsvMatches)
 def _put_match(form, out, at, batch, record):
     at = put.field(out, put.query(out, at, batch, record.query), record.begin)
     at = put.byte(out, put.strand_field(out, put.field(out, at, record.end), record.flag & REVERSE), put.TAB)
@@ -94,7 +94,7 @@ def _put_match(form, out, at, batch, record):
     return put.byte(out, put.field(out, at, record.end - record.begin), put.LINE)
 
 
-@put_pair.register(TsvPairs)
+@put_pair.register(_TsvPairs)
 def _put_pair(form, out, at, records, r):
     at = put.name(out, at, form.queries, records.query[r])
     at = put.name_field(out, at, form.targets, records.target[r])

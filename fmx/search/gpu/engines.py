@@ -78,11 +78,11 @@ if TYPE_CHECKING:
     from ...machines.gpu import GpuStream
 
 
-SHARED_BYTES = 48 << 10  # shared memory that a block has without a special request
-N_THREADS = 128
-N_ALONE = 32  # threads of a block if each loads whole entries, columns or texts
+_SHARED_BYTES = 48 << 10  # shared memory that a block has without a special request
+_N_THREADS = 128
+_N_ALONE = 32  # threads of a block if each loads whole entries, columns or texts
 _LARGE_TABLE = 3 << 28  # bytes: 0.8 GB
-GROUPS: dict = {size: static_type(f"Group{size}", "size", __name__) for size in (2, 4, 8, 16)}
+_GROUPS: dict = {size: static_type(f"Group{size}", "size", __name__) for size in (2, 4, 8, 16)}
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class Launch:
 
 
 @inlined
-def group_size(n_units):
+def _group_size(n_units):
     """Return the threads of a group for entries of ``n_units`` units: a power of two from 2 to 16."""
     return 2 if n_units <= 2 else 4 if n_units <= 4 else 8 if n_units <= 8 else 16
 
@@ -144,12 +144,12 @@ def launch_of(name: str, query: Any) -> Launch:
                 "cuda_task-naive needs a layout with entries: use cuda_task-naive16, or another --layout"
             )
         if not by_steps:
-            return own_launch(query) if own_launch.knows(query) else Launch(find_kernel, 1, N_ALONE)
+            return own_launch(query) if own_launch.knows(query) else Launch(_find_kernel, 1, _N_ALONE)
         if n_units == 0:
-            return Launch(alone_kernel, 1, N_ALONE, (Own(0),))
+            return Launch(_alone_kernel, 1, _N_ALONE, (Own(0),))
         if variant == "improved":
-            return Launch(improved_kernel, 2, N_THREADS, warp_bytes=4 * WARP)
-        return Launch(alone_kernel, 1, N_ALONE, (Narrow(4) if variant == "naive" else Wide(16),))
+            return Launch(_improved_kernel, 2, _N_THREADS, warp_bytes=4 * WARP)
+        return Launch(_alone_kernel, 1, _N_ALONE, (Narrow(4) if variant == "naive" else Wide(16),))
     if not by_steps:
         raise UnsupportedError(f"{family} runs only backward search: use cuda_task, or --method backward")
     if n_units < 2:
@@ -158,17 +158,17 @@ def launch_of(name: str, query: Any) -> Launch:
         )
     if family == "cuda_memory":
         n_bytes = 8 * WARP * (1 + 2 * (n_units + 1))
-        n_warps = max(1, min(4, SHARED_BYTES // n_bytes))
-        return Launch(memory_kernel, 2, n_warps * WARP, warp_bytes=n_bytes)
+        n_warps = max(1, min(4, _SHARED_BYTES // n_bytes))
+        return Launch(_memory_kernel, 2, n_warps * WARP, warp_bytes=n_bytes)
     # As measured: about four units per thread, except for six, and for eight if entries take much memory.
     is_wide = n_units == 6 or (n_units == 8 and query.layout.entries.nbytes > _LARGE_TABLE)
-    size, most = int(variant or (8 if is_wide else 2 if n_units <= 8 else 4)), group_size(n_units)
+    size, most = int(variant or (8 if is_wide else 2 if n_units <= 8 else 4)), _group_size(n_units)
     if size > most:
         raise UnsupportedError(
             f"cuda_full-{size}: entries of this layout allow groups of at most {most} threads: use "
             f"cuda_full-{most}"
         )
-    return Launch(full_kernel, 2, N_THREADS, (GROUPS[size](size),))
+    return Launch(_full_kernel, 2, _N_THREADS, (_GROUPS[size](size),))
 
 
 def upload(value: Any) -> Any:
@@ -196,7 +196,7 @@ def n_bytes(value: Any) -> int:
 
 
 @device
-def begin_search(query, patterns, i, unit):
+def _begin_search(query, patterns, i, unit):
     """Return where a thread begins pattern i: (its end, other end, symbols left, first word, searching)."""
     end, other, left, first = np.uint32(0), np.uint32(0), np.int32(0), np.int64(0)
     if i < patterns.length.size and patterns.length[i] > 0:
@@ -216,7 +216,7 @@ def write(intervals, i, lo, hi):
 
 
 @kernel
-def memory_kernel(query, patterns, intervals):
+def _memory_kernel(query, patterns, intervals):
     """Fill ``intervals`` (zeros) of ``patterns``, in groups of a warp's threads, one thread per end.
 
     Shared memory: 8 * WARP * (1 + 2 * (units + 1)) bytes per warp, as in the picture of the module's
@@ -224,14 +224,14 @@ def memory_kernel(query, patterns, intervals):
     """
     thread, in_block = thread_index(), np.int32(thread_in_block())
     layout, k, n_units = query.layout, np.int32(query.layout.k), np.int32(units(query.layout))
-    size, stride = np.int32(group_size(n_units)), np.int32(2 * (n_units + 1))
+    size, stride = np.int32(_group_size(n_units)), np.int32(2 * (n_units + 1))
     words = cuda.shared.array(0, UINT64)
     board = np.int32((in_block >> 5) * WARP * (1 + stride))  # of this warp
     lane = np.int32(in_block & (WARP - 1))
     base, member = np.int32(lane & ~(size - 1)), np.int32(lane & (size - 1))
     mine = np.int32(board + WARP + lane * stride)
     i = thread >> 1
-    end, other, left, first, searching = begin_search(query, patterns, i, lane)
+    end, other, left, first, searching = _begin_search(query, patterns, i, lane)
     n_ahead, ahead = np.int32(0), np.uint64(0)
     while any_lane(searching):
         c, offset, spot, surplus = np.int32(0), np.int32(0), np.int64(0), np.int64(0)
@@ -287,7 +287,7 @@ def fetch(layout, about, spot, lane, size, j):
 
 
 @device
-def shares(layout, first, size, spot, words, c, offset):
+def _shares(layout, first, size, spot, words, c, offset):
     """Return the sum over a thread's units of the entry at ``spot``: each ``size``-th from ``first`` on.
 
     ``words``: the two words of the first unit.
@@ -303,43 +303,43 @@ def shares(layout, first, size, spot, words, c, offset):
 
 
 @device
-def one(layout, spot, lane, size, fetched):
+def _one(layout, spot, lane, size, fetched):
     """Return sums of one pattern over two neighbours: lo's in even threads, hi's in odd ones."""
     about, lo_spot, hi_owner, words = fetched
     c, member = np.int32(about & _SYMBOL), np.int32(lane & (size - 1))
     lo_offset, hi_offset = np.int32(about >> _LO & _OFFSET), np.int32(about >> _HI)
-    lo_share = shares(layout, member, size, lo_spot, words, c, lo_offset)
+    lo_share = _shares(layout, member, size, lo_spot, words, c, lo_offset)
     if any_lane(about & np.uint32(1 << _APART) != 0):
         hi_spot = take(spot, hi_owner)
         others = load_unit(layout.entries, 2 * hi_spot + 2 * min(member, np.int32(units(layout) - 1)))
-        hi_share = shares(layout, member, size, hi_spot, others, c, hi_offset)
+        hi_share = _shares(layout, member, size, hi_spot, others, c, hi_offset)
     else:
         hi_offset = np.int32(lo_offset & ~ROW | hi_offset & ROW)  # the compiler sees what both have in common
-        hi_share = shares(layout, member, size, lo_spot, words, c, hi_offset)
+        hi_share = _shares(layout, member, size, lo_spot, words, c, hi_offset)
     ours, theirs = (hi_share, lo_share) if is_odd(lane) else (lo_share, hi_share)
     return np.uint32(add_across(ours, theirs, 1))
 
 
 @device
-def fold(lane, first, second, mask):
+def _fold(lane, first, second, mask):
     """Merge two sums: threads with the bit of ``mask`` keep the second, the others the first."""
     ours, theirs = (second, first) if lane & mask else (first, second)
     return np.uint32(add_across(ours, theirs, mask))
 
 
 @device
-def two(layout, spot, lane, size, fetched, following):
+def _two(layout, spot, lane, size, fetched, following):
     """Return the sums of two patterns, each in one half of four threads."""
-    sums = one(layout, spot, lane, size, fetched), one(layout, spot, lane, size, following)
-    return fold(lane, sums[0], sums[1], 2)
+    sums = _one(layout, spot, lane, size, fetched), _one(layout, spot, lane, size, following)
+    return _fold(lane, sums[0], sums[1], 2)
 
 
 @device
-def four(layout, about, spot, lane, size, j):
+def _four(layout, about, spot, lane, size, j):
     """Return the sums of four patterns, each in two threads of eight."""
     a, b = fetch(layout, about, spot, lane, size, j), fetch(layout, about, spot, lane, size, j + 2)
     c, d = fetch(layout, about, spot, lane, size, j + 4), fetch(layout, about, spot, lane, size, j + 6)
-    return fold(lane, two(layout, spot, lane, size, a, b), two(layout, spot, lane, size, c, d), 4)
+    return _fold(lane, _two(layout, spot, lane, size, a, b), _two(layout, spot, lane, size, c, d), 4)
 
 
 @by_type
@@ -347,37 +347,37 @@ def gather(group, layout, about, spot, lane):
     """Return the sum over the entry of each member of a group, in the thread that owns it."""
 
 
-@gather.register(GROUPS[2])
+@gather.register(_GROUPS[2])
 def _gather_2(group, layout, about, spot, lane):
     size = np.int32(2)
-    return one(layout, spot, lane, size, fetch(layout, about, spot, lane, size, 0))
+    return _one(layout, spot, lane, size, fetch(layout, about, spot, lane, size, 0))
 
 
-@gather.register(GROUPS[4])
+@gather.register(_GROUPS[4])
 def _gather_4(group, layout, about, spot, lane):
     size = np.int32(4)
     fetched, following = fetch(layout, about, spot, lane, size, 0), fetch(layout, about, spot, lane, size, 2)
-    return two(layout, spot, lane, size, fetched, following)
+    return _two(layout, spot, lane, size, fetched, following)
 
 
-@gather.register(GROUPS[8])
+@gather.register(_GROUPS[8])
 def _gather_8(group, layout, about, spot, lane):
-    return four(layout, about, spot, lane, np.int32(8), 0)
+    return _four(layout, about, spot, lane, np.int32(8), 0)
 
 
-@gather.register(GROUPS[16])
+@gather.register(_GROUPS[16])
 def _gather_16(group, layout, about, spot, lane):
     size = np.int32(16)
-    sums = four(layout, about, spot, lane, size, 0), four(layout, about, spot, lane, size, 8)
-    return fold(lane, sums[0], sums[1], 8)
+    sums = _four(layout, about, spot, lane, size, 0), _four(layout, about, spot, lane, size, 8)
+    return _fold(lane, sums[0], sums[1], 8)
 
 
 @kernel
-def full_kernel(group, query, patterns, intervals):
+def _full_kernel(group, query, patterns, intervals):
     """Fill ``intervals`` (zeros) of ``patterns``, in groups of a warp's threads, one thread per end."""
     thread, lane = thread_index(), np.int32(thread_in_block() & (WARP - 1))
     layout, k, i = query.layout, np.int32(query.layout.k), thread >> 1
-    end, other, left, first, searching = begin_search(query, patterns, i, lane)
+    end, other, left, first, searching = _begin_search(query, patterns, i, lane)
     n_ahead, ahead = np.int32(0), np.uint64(0)
     while any_lane(searching):
         c, offset, spot, surplus = np.int32(0), np.int32(0), np.uint32(0), np.int64(0)
@@ -402,21 +402,21 @@ Narrow, Wide, Own = (static_type(name, "n_bytes", __name__) for name in ("Narrow
 
 
 @by_type
-def step(how, layout, c, lo, hi):
+def _step(how, layout, c, lo, hi):
     """Return the interval of the string with interval (lo, hi), extended by the k-symbol c before it."""
 
 
-@step.register(Narrow)
+@_step.register(Narrow)
 def _step_narrow(how, layout, c, lo, hi):
     return count(load_unit_narrow, layout, c, lo), count(load_unit_narrow, layout, c, hi)
 
 
-@step.register(Wide)
+@_step.register(Wide)
 def _step_wide(how, layout, c, lo, hi):
     return count(load_unit, layout, c, lo), count(load_unit, layout, c, hi)
 
 
-@step.register(Own)
+@_step.register(Own)
 def _step_own(how, layout, c, lo, hi):
     return extend(layout, c, lo, hi)
 
@@ -433,7 +433,7 @@ def count(load, layout, c, i):
 
 
 @kernel
-def alone_kernel(how, query, patterns, intervals):
+def _alone_kernel(how, query, patterns, intervals):
     """Fill ``intervals`` (zeros) by backward search, one thread per pattern; ``how`` entries are loaded."""
     i = thread_index()
     if i < patterns.length.size and patterns.length[i] > 0:
@@ -442,16 +442,16 @@ def alone_kernel(how, query, patterns, intervals):
         n_ahead, ahead = np.int32(0), np.uint64(0)
         while left > 0 and lo < hi:
             c, left, ahead, n_ahead = symbol_before(patterns.words, first, left, k, ahead, n_ahead)
-            lo, hi = step(how, query.layout, np.int64(c), lo, hi)
+            lo, hi = _step(how, query.layout, np.int64(c), lo, hi)
         write(intervals, i, lo, hi)
 
 
 @partial(kernel, max_registers=64)  # so that all loads of an entry are in flight at once
-def improved_kernel(query: Any, patterns: "Patterns", intervals: "Intervals") -> None:
+def _improved_kernel(query: Any, patterns: "Patterns", intervals: "Intervals") -> None:
     """Fill ``intervals`` (zeros), one thread per end. Shared memory: 4 bytes per thread."""
     thread, in_block = thread_index(), thread_in_block()
     i, ends, k = thread >> 1, cuda.shared.array(0, UINT32), np.int32(query.layout.k)
-    end, other, left, first, searching = begin_search(query, patterns, i, in_block)
+    end, other, left, first, searching = _begin_search(query, patterns, i, in_block)
     n_ahead, ahead = np.int32(0), np.uint64(0)
     while any_lane(searching):
         if searching:
@@ -468,7 +468,7 @@ def improved_kernel(query: Any, patterns: "Patterns", intervals: "Intervals") ->
 
 
 @kernel
-def find_kernel(query, patterns, intervals):
+def _find_kernel(query, patterns, intervals):
     """Fill ``intervals`` (zeros) by seed and verify, one thread per pattern."""
     i = thread_index()
     if i < patterns.length.size and patterns.length[i] > 0:

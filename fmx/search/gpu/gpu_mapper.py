@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from ...machines.gpu import GpuSession, GpuStream
     from ..hits import SARows
 
-N_STREAMS = 16  # at most: this many host threads keep a GPU busy
+_N_STREAMS = 16  # at most: this many host threads keep a GPU busy
 _FEW_STREAMS = 8  # if memory is short, fewer streams down to this, and then smaller chunks
 _PER_BYTE = 40  # of a stream, per byte of a chunk: bytes 2, words 4, reads 7, hits 3, records 16, deflated 8
 _MORE_FOR_PAIRS = 12  # more for pairs: positions of their occurrences 2, hits 6, and other columns
@@ -65,7 +65,7 @@ _SEEN = 2 * N_CLASSES + 2
 _SHORT_RECORD = 24  # least mean bytes per record of a chunk that suits one thread per read
 SUMS, N_SUMS = FIRST, 7  # slots of the report: the sums of a summary
 LOCATED, HITS, ALONE, KEYS = range(SUMS + N_SUMS, SUMS + N_SUMS + 4)  # items that need room
-RECORDS = KEYS + 1  # bytes of records, at first with the room between them
+_RECORDS = KEYS + 1  # bytes of records, at first with the room between them
 
 
 class SelectionRules(NamedTuple):
@@ -178,7 +178,7 @@ def tally_kernel(occurrences, blocks, chosen, table):
 class ReadSteps:
     """What a GpuMapper does with a chunk of single reads: parse, search, choose, write.
 
-    ``search``: of bring_index. Made by ``session.run``, as it copies arrays to the GPU.
+    ``search``: of _bring_index. Made by ``session.run``, as it copies arrays to the GPU.
     """
 
     n_parts = 1  # files of a chunk
@@ -235,24 +235,24 @@ class ReadSteps:
         stream.begin("search")
         occurrences = self._search(stream, patterns, report.device_array)
         chosen = self.count(stream, batch, occurrences, n, room, report)
-        begins = maker.measure(stream, batch, chosen, report, RECORDS)
+        begins = maker.measure(stream, batch, chosen, report, _RECORDS)
         n_items: tuple[int, ...] = (n, *([self.n_parts * n] * 2))  # as ``with_room`` takes them
         n_records = maker.room_of(n_bytes, is_fastq, n)
         is_one = rules.limit <= 1 and rules.seed < 0 and not rules.lists_all  # hit, and key, at most per read
         if not is_one or n_records > most_bytes:  # wait for the sums: the size of the buffers
             report.read()
-            n_items, n_records = tuple(report[slot] for slot in (HITS, ALONE, KEYS)), report[RECORDS]
+            n_items, n_records = tuple(report[slot] for slot in (HITS, ALONE, KEYS)), report[_RECORDS]
             is_too_much = max(n_items) > most or n_records > most_bytes
             if report[PROBLEM] or report[LOCATED] > room or is_too_much:
                 return retry()
         chosen = self.with_room(stream, chosen, *n_items)
         self.choose(stream, batch, occurrences, chosen)
-        out = maker.write(stream, batch, chosen, begins, n_records, report, RECORDS)
+        out = maker.write(stream, batch, chosen, begins, n_records, report, _RECORDS)
         report.read()
         if report[PROBLEM] or report[LOCATED] > room:
             return retry()
         summary, are_hits = self.summary_of(stream, n, report), None
-        records = maker.fetch(stream, out, report, RECORDS)
+        records = maker.fetch(stream, out, report, _RECORDS)
         if with_hits:
             total = chosen.hits.total
             totals = stream.pinned_array("totals", total.size, np.int64)[: total.size]
@@ -330,7 +330,7 @@ class ReadSteps:
         return summary
 
 
-def bring_index(query: Any, sa: Any, engine: str) -> Callable[..., Any]:
+def _bring_index(query: Any, sa: Any, engine: str) -> Callable[..., Any]:
     """Copy a query and its suffix array to the GPU of this thread.
 
     Return the function that launches a search of (stream, patterns, report). ``engine``: one of
@@ -371,7 +371,7 @@ class GpuMapper(Mapper):
         query, sa = make_query(index.parts[0]), index.parts[0].sa
         per_byte, resident = _PER_BYTE + _MORE_FOR_PAIRS * in_pairs, engines.n_bytes((query, sa))
         room = memory_beside(session.memory, resident, per_byte * sizes.least_chunk)
-        n, size = min(options.n_threads, N_STREAMS), sizes.chunk
+        n, size = min(options.n_threads, _N_STREAMS), sizes.chunk
         while size > sizes.least_chunk and n * per_byte * size > room:
             n, size = (n - 1, size) if n > _FEW_STREAMS else (n, size // 2)
         self.streams = session.streams(
@@ -382,7 +382,7 @@ class GpuMapper(Mapper):
         finder = ReadFinder([part_on_cpu(index, 0)], options, hooks, shortest_read(index))
         super().__init__(finder, index.reference)
         self.session = session
-        search = session.run(bring_index, query, sa, engine)
+        search = session.run(_bring_index, query, sa, engine)
         self._steps = session.run(steps, self, search)
         self._makers: dict = {}  # what formats the records of each writer on this GPU
 

@@ -157,7 +157,7 @@ def choose_kernel(batch, batches, located, rule, seed, occurrences, tables):
                     choose_of_read(occurrences, batch, 0, hits, r, (seed, True), room)
 
 
-def mates_of(batch: ReadBatch, n: int) -> tuple[ReadBatch, ReadBatch]:
+def _mates_of(batch: ReadBatch, n: int) -> tuple[ReadBatch, ReadBatch]:
     """Return mates 1 and mates 2 of n pairs."""
     one, two = (ReadBatch(batch.data, *(x[a : a + n] for x in batch[1:])) for a in (0, n))
     return one, two
@@ -203,7 +203,7 @@ class PairSteps(ReadSteps):
             gpu.copy(data, letters[done : done + data.size], stream.handle)
             done += data.size
         batch, patterns = parse_on_device(stream, letters, is_fastq, 2 * n, reading, report)
-        stream.launch(names_kernel, pairs.n, N_THREADS, mates_of(batch, pairs.n), report.device_array)
+        stream.launch(names_kernel, pairs.n, N_THREADS, _mates_of(batch, pairs.n), report.device_array)
         return batch, patterns
 
     def count(
@@ -219,7 +219,7 @@ class PairSteps(ReadSteps):
         add_up(stream, first, n_reads, report, LOCATED)
         located = located._replace(positions=located.positions[:room])
         launch(locate_kernel, n_reads, N_THREADS, occurrences, first, keys, located)
-        both, tables = mates_of(batch, n), _tables(stream, total, n)
+        both, tables = _mates_of(batch, n), _tables(stream, total, n)
         stream.begin("pair")
         launch(pair_kernel, n, N_THREADS, both, sides, self._rule, self._blocks, self._rules, tables)
         launch(
@@ -240,7 +240,7 @@ class PairSteps(ReadSteps):
         stream.begin("choose")
         n = chosen.proper.total.size  # _located returns the buffers that ``count`` filled
         stream.launch(
-            choose_kernel, n, N_THREADS, batch, mates_of(batch, n), _located(stream, n, 0)[1], self._rule,
+            choose_kernel, n, N_THREADS, batch, _mates_of(batch, n), _located(stream, n, 0)[1], self._rule,
             self._rules.seed, occurrences, chosen,
         )  # fmt: skip
 

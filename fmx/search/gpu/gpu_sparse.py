@@ -1,6 +1,6 @@
 """Search of both strands of reads by a sparse suffix array on a GPU: one thread or one warp per read.
 
-    search_kernel       the smallest k-mer of a read's first window, and the rows of its bucket at which the
+    _search_kernel      the smallest k-mer of a read's first window, and the rows of its bucket at which the
                         read occurs; reads with many rows are queued, also below
     windows_kernel      the smallest k-mers of other windows, until one has few rows: of the last window,
                         then, for reads with still many rows, of all others
@@ -12,7 +12,7 @@
 A warp waits for its slowest read, so each kernel gets only the reads that need it. For each read the rows and
 the first occurrence are kept: the rows to list all its occurrences later, the first one because most reads
 need no other. The k-mers may differ from those on the CPU; the result is the same. The bits of rows are those
-of index/sparse.py, and queries/sparse.py and hits.py are compiled here; gpu_mapper.py imports this file.
+of index/sparse.py, and queries/sparse.py and hits.py are compiled here.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -67,15 +67,15 @@ if TYPE_CHECKING:
     from ...machines.gpu import GpuStream
 
 
-ROWS_OF_THREAD = 16  # rows that one thread compares alone
+_ROWS_OF_THREAD = 16  # rows that one thread compares alone
 _FEW_AT_ONCE, _MANY_AT_ONCE = 2, 8  # rows that a thread loads at once: alone, and together with others
-WINDOWS = 24  # per read
+_WINDOWS = 24  # per read
 _ROWS_OF_WARP = 256  # rows that one warp compares alone
 _SLOTS, _TRIES, _FACTOR = 1 << 16, 8, 40503  # for reads with more rows; slots tried for one; of the hash
 _WARPS_OF_READ = 32  # warps that share the rows of such a read
-NOWHERE = 2**32 - 1  # no position
-FOR_LAST, FOR_OTHERS, _FOR_ROWS, _FOR_SHARES = range(4)  # queues, in the two halves of ``queue`` in turn
-N_COUNTED = _SLOTS + 4
+_NOWHERE = 2**32 - 1  # no position
+_FOR_LAST, _FOR_OTHERS, _FOR_ROWS, _FOR_SHARES = range(4)  # queues, in the two halves of ``queue`` in turn
+_N_COUNTED = _SLOTS + 4
 
 
 @device
@@ -102,7 +102,7 @@ def _occurrences(query, patterns, r, anchor, start, step, at_once):
     left, length = left_of_read(query, patterns, r, anchor), length_of(patterns, r)
     by_text = looks_at_text(query, length, anchor)
     n = n_reverse = np.int64(0)
-    first = first_reverse = least = least_reverse = np.int64(NOWHERE)
+    first = first_reverse = least = least_reverse = np.int64(_NOWHERE)
     for begin in range(start, anchor.hi, at_once * step):
         waiting, last = np.int64(0), anchor.hi - 1
         for j in range(at_once):  # these loads are in flight together
@@ -114,8 +114,8 @@ def _occurrences(query, patterns, r, anchor, start, step, at_once):
             position, reverse = position_in(row), strand_at(anchor, row)
             n += np.int64(is_sure) & (1 - reverse)
             n_reverse += np.int64(is_sure) & reverse
-            least = min(least, position if is_sure and reverse == 0 else NOWHERE)
-            least_reverse = min(least_reverse, position if is_sure and reverse else NOWHERE)
+            least = min(least, position if is_sure and reverse == 0 else _NOWHERE)
+            least_reverse = min(least_reverse, position if is_sure and reverse else _NOWHERE)
         while waiting != 0:
             i = begin + trailing_zeros(np.uint64(waiting)) * step
             waiting &= waiting - 1
@@ -129,12 +129,12 @@ def _occurrences(query, patterns, r, anchor, start, step, at_once):
                     n += 1
                     first = min(first, position)
     if at(patterns.length, 2 * r) == 0:
-        n, least = np.int64(0), np.int64(NOWHERE)
+        n, least = np.int64(0), np.int64(_NOWHERE)
     if at(patterns.length, 2 * r + 1) == 0:
-        n_reverse, least_reverse = np.int64(0), np.int64(NOWHERE)
-    if least != NOWHERE:
+        n_reverse, least_reverse = np.int64(0), np.int64(_NOWHERE)
+    if least != _NOWHERE:
         first = min(first, least - anchor.offset)
-    if least_reverse != NOWHERE:
+    if least_reverse != _NOWHERE:
         first_reverse = min(first_reverse, least_reverse - (length - query.table.k - anchor.offset))
     return n, first, n_reverse, first_reverse
 
@@ -239,7 +239,7 @@ def _fill_room(query, room):
 
 
 @kernel
-def search_kernel(query, patterns, result):
+def _search_kernel(query, patterns, result):
     """Fill a SparseFound, one warp per 32 reads; queue reads with many rows.
 
     Shared memory: 8 bytes for each of the steps.
@@ -259,7 +259,7 @@ def search_kernel(query, patterns, result):
         _keep_anchor(result, r, offset, strand, lo, hi, np.int64(0))
         if hi - lo <= SMALL_BUCKET:
             _look_alone(query, patterns, result, r, Anchor(offset, strand, lo, hi, np.int64(0)))
-    _put_in_queue(result, FOR_LAST, hi - lo > SMALL_BUCKET, r)
+    _put_in_queue(result, _FOR_LAST, hi - lo > SMALL_BUCKET, r)
 
 
 @kernel
@@ -309,14 +309,14 @@ def many_rows_kernel(query, patterns, result):
             offset, strand = anchor.offset, anchor.strand
             lo, hi = range_of(query, patterns, r, anchor)
             _keep_anchor(result, r, offset, strand, lo, hi, np.int64(1))
-            if hi - lo <= ROWS_OF_THREAD:
+            if hi - lo <= _ROWS_OF_THREAD:
                 _look_alone(query, patterns, result, r, Anchor(offset, strand, lo, hi, np.int64(1)))
         leader = r
         if hi - lo > _ROWS_OF_WARP:
             leader = _first_of_equal(patterns, result, r, lo + _FACTOR * (offset << 1 | strand))
-            none = _least_key(np.int64(NOWHERE), np.int64(NOWHERE))
+            none = _least_key(np.int64(_NOWHERE), np.int64(_NOWHERE))
             _keep(result, r, lo, np.int64(0), np.int64(0), none if leader == r else -1 - leader)
-        waiting = ballot(ROWS_OF_THREAD < hi - lo <= _ROWS_OF_WARP)
+        waiting = ballot(_ROWS_OF_THREAD < hi - lo <= _ROWS_OF_WARP)
         while waiting != 0:
             source = np.int64(first_bit(waiting))
             waiting &= waiting - 1
@@ -367,7 +367,7 @@ def repeat_kernel(query, patterns, result):
 _WARPS = 1 << 16  # warps that take reads in turn
 
 
-class SparseOnDevice(NamedTuple):
+class _SparseOnDevice(NamedTuple):
     """A Sparse with the ``steps`` of its hashes (index/sparse_gpu.py)."""
 
     table: SparseTable
@@ -386,7 +386,7 @@ class SparseFound(NamedTuple):
     read r. ``stop``, ``how`` uint32[n_reads]: rows lo[2r] to stop[r] are those of its Anchor, whose
     ``how`` is offset << 2 | strand << 1 | is_sorted. ``report`` int64[1 or more]: its first number becomes 1
     if a read is too short. ``queue`` uint32[2 * n_reads]: queues of reads, in two halves. ``counted``
-    int64[N_COUNTED]: 1 + numbers of some reads with many rows, or 0, then the number of reads in each queue.
+    int64[_N_COUNTED]: 1 + numbers of some reads with many rows, or 0, then the number of reads in each queue.
     """
 
     query: Any
@@ -403,11 +403,11 @@ class SparseFound(NamedTuple):
 
 @on_device.register(Sparse)
 def _on_device(query):
-    return SparseOnDevice(*query, make_steps(query.table.k))
+    return _SparseOnDevice(*query, make_steps(query.table.k))
 
 
-class SparseLaunch(Launch):
-    """A Launch of search_kernel and the kernels after it."""
+class _SparseLaunch(Launch):
+    """A Launch of _search_kernel and the kernels after it."""
 
     def __call__(self, query: Any, patterns: "Patterns", result: Any, stream: int = 0) -> None:
         gpu.fill_zero(result.counted, stream)
@@ -415,19 +415,19 @@ class SparseLaunch(Launch):
         n_warps = min(-(-patterns.length.size // (2 * WARP)), _WARPS)
         if n_warps:
             windows = windows_kernel[n_warps, WARP, stream, self.warp_bytes]
-            windows(query, patterns, result, 1, 2, SMALL_BUCKET, FOR_LAST)
-            windows(query, patterns, result, 2, WINDOWS, ROWS_OF_THREAD, FOR_OTHERS)
+            windows(query, patterns, result, 1, 2, SMALL_BUCKET, _FOR_LAST)
+            windows(query, patterns, result, 2, _WINDOWS, _ROWS_OF_THREAD, _FOR_OTHERS)
             for following in (many_rows_kernel, share_kernel, repeat_kernel):
                 following[n_warps, WARP, stream](query, patterns, result)
 
     def occurrences_of(
-        self, query: SparseOnDevice, locating: tuple, stream: "GpuStream", patterns: "Patterns", report: Any
+        self, query: _SparseOnDevice, locating: tuple, stream: "GpuStream", patterns: "Patterns", report: Any
     ) -> SparseFound:
         n, buffer = patterns.length.size, stream.device_array
         lo, hi = (buffer(name, n, np.uint32)[:n] for name in ("lo", "hi"))
         first = buffer("first key of read", n // 2, np.int64)
         stop, how = (buffer(name, n // 2, np.uint32) for name in ("last row", "anchor"))
-        queue, counted = buffer("queue", n, np.uint32), buffer("counted reads", N_COUNTED, np.int64)
+        queue, counted = buffer("queue", n, np.uint32), buffer("counted reads", _N_COUNTED, np.int64)
         result = SparseFound(query, patterns, lo, hi, first, stop, how, report, queue, counted)
         self(query, patterns, result, stream.handle)
         return result
@@ -435,7 +435,7 @@ class SparseLaunch(Launch):
 
 @own_launch.register(Sparse)
 def _own_launch(query):
-    return SparseLaunch(search_kernel, 1 / 2, WARP, warp_bytes=8 * N_STEPS)
+    return _SparseLaunch(_search_kernel, 1 / 2, WARP, warp_bytes=8 * N_STEPS)
 
 
 @first_key.register(SparseFound)

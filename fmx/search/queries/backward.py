@@ -29,7 +29,7 @@ from ...index.contracts import (
 )
 from ...index.tables import MIN_PREFIX, PrefixTable, pair_index, prefetch_pair
 
-ENTRY, SYMBOL = FREE, FREE + 1  # entry of the prefix table, _STEP or _LOOKUP; next k-symbol
+_ENTRY, _SYMBOL = FREE, FREE + 1  # entry of the prefix table, _STEP or _LOOKUP; next k-symbol
 _STEP, _LOOKUP = -1, -2
 
 
@@ -63,22 +63,22 @@ def _looked_up(query, length):
 
 
 @begin.register(Backward)
-def begin_backward(query, patterns, i, state, slot):
+def _begin_backward(query, patterns, i, state, slot):
     length = at(patterns.length, i)
     looked_up, in_prefix_table = _looked_up(query, length)
     state[slot, PATTERN] = i
     if in_prefix_table:
         entry = pair_index(patterns.words, at(patterns.first, i), length - looked_up, looked_up)
         prefetch_pair(query.prefix, entry)
-        state[slot, ENTRY] = entry
+        state[slot, _ENTRY] = entry
     else:
-        state[slot, ENTRY] = _LOOKUP
+        state[slot, _ENTRY] = _LOOKUP
     state[slot, LEFT] = length - looked_up
     _prefetch_step(query, patterns, i, length - looked_up)
 
 
 @start.register(Backward)
-def start_backward(query, patterns, i):
+def _start_backward(query, patterns, i):
     length, first = patterns.length[i], patterns.first[i]
     looked_up, in_prefix_table = _looked_up(query, length)
     left = length - looked_up
@@ -100,19 +100,19 @@ def _prefetch_step(query, patterns, i, left):
 
 
 @advance.register(Backward)
-def advance_backward(query, patterns, state, slot):
+def _advance_backward(query, patterns, state, slot):
     """Look up the last symbols, or take one k-step, and prefetch for the next; return whether done."""
-    entry, left = state[slot, ENTRY], state[slot, LEFT]
+    entry, left = state[slot, _ENTRY], state[slot, LEFT]
     if entry >= 0:
         lo, hi = np.int64(at(query.prefix.pairs, 2 * entry)), np.int64(at(query.prefix.pairs, 2 * entry + 1))
-        state[slot, ENTRY] = _STEP
+        state[slot, _ENTRY] = _STEP
     elif entry == _LOOKUP:
         length = patterns.length[state[slot, PATTERN]] - left
         c = np.int64(symbols(patterns.words, at(patterns.first, state[slot, PATTERN]), left, length))
         lo, hi = lookup(query.layout, c, length)
-        state[slot, ENTRY] = _STEP
+        state[slot, _ENTRY] = _STEP
     else:
-        lo, hi = extend(query.layout, state[slot, SYMBOL], state[slot, LO], state[slot, HI])
+        lo, hi = extend(query.layout, state[slot, _SYMBOL], state[slot, LO], state[slot, HI])
         if lo < 0 or hi > np.int64(at(query.prefix.pairs, 1)):  # contradictory counters: no row
             lo = hi = np.int64(0)
     state[slot, LO] = lo
@@ -125,5 +125,5 @@ def advance_backward(query, patterns, state, slot):
     prefetch_extend(query.layout, c, lo, hi)
     _prefetch_step(query, patterns, state[slot, PATTERN], left)
     state[slot, LEFT] = left
-    state[slot, SYMBOL] = c
+    state[slot, _SYMBOL] = c
     return False

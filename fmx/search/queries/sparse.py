@@ -31,8 +31,8 @@ from ...index.sparse import (
     strand_in,
 )
 
-MOST_WINDOWS = 64  # per read
-FAR = 3 * LEFT  # cost of a row that needs the text, in rows that need no look at it
+_MOST_WINDOWS = 64  # per read
+_FAR = 3 * LEFT  # cost of a row that needs the text, in rows that need no look at it
 
 
 class Sparse(NamedTuple):
@@ -76,13 +76,13 @@ def window_start(query, length, window):
 
 @inlined
 def has_window(query, length, window):
-    """Return whether a read has window number ``window``, from 0; MOST_WINDOWS limits the number."""
+    """Return whether a read has window number ``window``, from 0; _MOST_WINDOWS limits the number."""
     n = length - query.table.k - query.table.w + 1
-    return (window - 1) * query.table.w < n and window < MOST_WINDOWS
+    return (window - 1) * query.table.w < n and window < _MOST_WINDOWS
 
 
 @inlined
-def n_left(query, length, offset, strand):
+def _n_left(query, length, offset, strand):
     """Return the number of symbols to the left of the k-mer of a read, on the canonical strand."""
     return length - query.table.k - offset if strand else offset
 
@@ -91,8 +91,8 @@ def n_left(query, length, offset, strand):
 def cost_of(query, length, anchor):
     """Return the cost of comparing the rows of an Anchor, in rows that need no look at the text."""
     cost = anchor.hi - anchor.lo
-    if cost > SMALL_BUCKET and n_left(query, length, anchor.offset, anchor.strand) > LEFT:
-        cost *= FAR
+    if cost > SMALL_BUCKET and _n_left(query, length, anchor.offset, anchor.strand) > LEFT:
+        cost *= _FAR
     return cost
 
 
@@ -127,7 +127,7 @@ def range_of(query, patterns, r, anchor):
 def order_of(query, patterns, r, anchor, row):
     """Return -1, 0 or 1: a row's text, from its k-mer on, sorts before, continues as, sorts after read r."""
     length = length_of(patterns, r)
-    left = n_left(query, length, anchor.offset, anchor.strand)
+    left = _n_left(query, length, anchor.offset, anchor.strand)
     n, first = min(length - left, np.int64(DEPTH)), at(patterns.first, 2 * r + anchor.strand)
     return row_order(query, patterns.words, first, left, n, False, row)
 
@@ -167,7 +167,7 @@ def position_at_row(query, length, anchor, row):
 @inlined
 def left_of_read(query, patterns, r, anchor):
     """Return (bits, mask): what a row must hold of the symbols to the left of the k-mer."""
-    left = n_left(query, length_of(patterns, r), anchor.offset, anchor.strand)
+    left = _n_left(query, length_of(patterns, r), anchor.offset, anchor.strand)
     n = min(left, np.int64(LEFT))
     if n == 0:
         return np.uint64(0), np.uint64(0)
@@ -177,7 +177,7 @@ def left_of_read(query, patterns, r, anchor):
 @inlined
 def looks_at_text(query, length, anchor):
     """Return whether the text must be read to decide if a read occurs at rows of an Anchor."""
-    left = n_left(query, length, anchor.offset, anchor.strand)
+    left = _n_left(query, length, anchor.offset, anchor.strand)
     return not anchor.sorted or left > LEFT or length - left > DEPTH
 
 

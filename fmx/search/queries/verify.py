@@ -6,8 +6,8 @@ As long as the run is wide, binary search narrows it. The last few rows are all 
 positions do not depend on each other. Most intervals are that narrow from the start, so a read costs three to
 five memory accesses, whatever its length. The result is the same interval as that of backward search.
 
-    Verify            on the CPU, several patterns in turn
-    VerifyOnDevice    on a GPU, a thread for each pattern
+    Verify             on the CPU, several patterns in turn
+    _VerifyOnDevice    on a GPU, a thread for each pattern
 """
 
 from typing import NamedTuple
@@ -21,9 +21,9 @@ from ...index.contracts import FREE, HI, LO, PATTERN, advance, begin, find, on_d
 from ...index.reference import Blocks, block_end
 from ...index.tables import PrefixTable, SeedTable, pair_index, prefetch_pair
 
-# LO and HI bound the row that is sought. STAGE: what was prefetched. MIDDLE: the current row, or a short
-# pattern's pair. POSITION: that of the row. FIRST: first row of the result, or -1. LAST, TOP bound its end.
-STAGE, MIDDLE, FIRST, LAST, TOP, POSITION = range(FREE, FREE + 6)
+# LO and HI bound the row that is sought. _STAGE: what was prefetched. _MIDDLE: the current row, or a short
+# pattern's pair. _POSITION: of the row. _FIRST: first row of the result, or -1. _LAST, _TOP bound its end.
+_STAGE, _MIDDLE, _FIRST, _LAST, _TOP, _POSITION = range(FREE, FREE + 6)
 _ENTRY, _SEED, _ROW, _TEXT, _ROWS, _TEXTS = range(6)
 _ROWS_AT_ONCE = 8  # rows that are compared together
 
@@ -42,65 +42,65 @@ class Verify(NamedTuple):
 
 
 @begin.register(Verify)
-def begin_verify(query, patterns, i, state, slot):
+def _begin_verify(query, patterns, i, state, slot):
     """Prefetch the entry (lo, hi) of a short pattern, or the seed of a longer one."""
     length, first = at(patterns.length, i), at(patterns.first, i)
     state[slot, PATTERN] = i
     if length <= query.prefix.q:
-        state[slot, STAGE] = _ENTRY
-        state[slot, MIDDLE] = pair_index(patterns.words, first, 0, length)
-        prefetch_pair(query.prefix, state[slot, MIDDLE])
+        state[slot, _STAGE] = _ENTRY
+        state[slot, _MIDDLE] = pair_index(patterns.words, first, 0, length)
+        prefetch_pair(query.prefix, state[slot, _MIDDLE])
         return
     known = min(length, np.int64(query.seeds.s))
     spare = 2 * (query.seeds.s - known)
     seed = np.int64(symbols(patterns.words, first, 0, known))
     prefetch(query.seeds.starts, seed << spare)
-    state[slot, STAGE] = _SEED
+    state[slot, _STAGE] = _SEED
     # A suffix that ends within s symbols may start with a pattern shorter than s: it is in the preceding run.
     state[slot, LO] = (seed << spare) - (spare > 0)
     state[slot, HI] = (seed + 1) << spare
 
 
 @advance.register(Verify)
-def advance_verify(query, patterns, state, slot):
+def _advance_verify(query, patterns, state, slot):
     """Take one step with what was prefetched, and prefetch for the next one; return whether done."""
-    stage, i = state[slot, STAGE], state[slot, PATTERN]
+    stage, i = state[slot, _STAGE], state[slot, PATTERN]
     if stage == _ROWS:
         for row in range(state[slot, LO], state[slot, HI]):
             _prefetch_text(query, np.int64(at(query.sa, row)))
-        state[slot, STAGE] = _TEXTS
+        state[slot, _STAGE] = _TEXTS
         return False
     if stage == _ROW:
-        state[slot, POSITION] = np.int64(at(query.sa, state[slot, MIDDLE]))
-        _prefetch_text(query, state[slot, POSITION])
-        state[slot, STAGE] = _TEXT
+        state[slot, _POSITION] = np.int64(at(query.sa, state[slot, _MIDDLE]))
+        _prefetch_text(query, state[slot, _POSITION])
+        state[slot, _STAGE] = _TEXT
         return False
     if stage == _ENTRY:
-        entry = state[slot, MIDDLE]
+        entry = state[slot, _MIDDLE]
         state[slot, LO] = np.int64(query.prefix.pairs[2 * entry])
         state[slot, HI] = np.int64(query.prefix.pairs[2 * entry + 1])
         return True
     if stage == _SEED:
         state[slot, LO] = np.int64(at(query.seeds.starts, state[slot, LO])) if state[slot, LO] >= 0 else 0
         state[slot, HI] = np.int64(at(query.seeds.starts, state[slot, HI]))
-        state[slot, FIRST] = -1
-        state[slot, LAST] = -1
-        state[slot, TOP] = state[slot, HI]
+        state[slot, _FIRST] = -1
+        state[slot, _LAST] = -1
+        state[slot, _TOP] = state[slot, HI]
     elif stage == _TEXTS:
         if _bound_equal(query, patterns, i, state, slot):
             return True
     else:
-        _narrow(state, slot, _compare(query, patterns, i, state[slot, POSITION]))
+        _narrow(state, slot, _compare(query, patterns, i, state[slot, _POSITION]))
     if state[slot, LO] == state[slot, HI] and _turn(state, slot):
         return True
     if state[slot, HI] - state[slot, LO] <= _ROWS_AT_ONCE:
         prefetch(query.sa, state[slot, LO])
         prefetch(query.sa, state[slot, HI] - 1)
-        state[slot, STAGE] = _ROWS
+        state[slot, _STAGE] = _ROWS
         return False
-    state[slot, MIDDLE] = (state[slot, LO] + state[slot, HI]) >> 1
-    prefetch(query.sa, state[slot, MIDDLE])
-    state[slot, STAGE] = _ROW
+    state[slot, _MIDDLE] = (state[slot, LO] + state[slot, HI]) >> 1
+    prefetch(query.sa, state[slot, _MIDDLE])
+    state[slot, _STAGE] = _ROW
     return False
 
 
@@ -122,10 +122,10 @@ def _bound_equal(query, patterns, i, state, slot):
         if _starts_with(query, patterns, i, np.int64(at(query.sa, row))):
             lo = row if lo == hi else lo
             hi = row + 1
-    if state[slot, FIRST] >= 0:
+    if state[slot, _FIRST] >= 0:
         state[slot, LO] = hi if lo < hi else state[slot, LO]
         state[slot, HI] = state[slot, LO]
-    elif state[slot, LAST] >= 0:
+    elif state[slot, _LAST] >= 0:
         state[slot, HI] = lo if lo < hi else state[slot, HI]
         state[slot, LO] = state[slot, HI]
     else:
@@ -154,32 +154,32 @@ def _starts_with(query, patterns, i, position):
 @inlined
 def _narrow(state, slot, order):
     """Move a bound to the current row: ``order`` is the result of _compare for it."""
-    middle = state[slot, MIDDLE]
-    seeking_last = state[slot, FIRST] >= 0
+    middle = state[slot, _MIDDLE]
+    seeking_last = state[slot, _FIRST] >= 0
     if order < 0 or (order == 0 and seeking_last):
         state[slot, LO] = middle + 1
         return
     state[slot, HI] = middle
     if not seeking_last:
         if order > 0:
-            state[slot, TOP] = middle
-        elif state[slot, LAST] < 0:
-            state[slot, LAST] = middle + 1
+            state[slot, _TOP] = middle
+        elif state[slot, _LAST] < 0:
+            state[slot, _LAST] = middle + 1
 
 
 @inlined
 def _turn(state, slot):
     """The bounds have met: return whether the result is known, else start to search its other end."""
-    if state[slot, FIRST] < 0:
-        if state[slot, LAST] < 0:  # no row was equal: LO == HI is the empty result
+    if state[slot, _FIRST] < 0:
+        if state[slot, _LAST] < 0:  # no row was equal: LO == HI is the empty result
             return True
-        state[slot, FIRST] = state[slot, LO]
-        state[slot, LO] = state[slot, LAST]
-        state[slot, HI] = state[slot, TOP]
+        state[slot, _FIRST] = state[slot, LO]
+        state[slot, LO] = state[slot, _LAST]
+        state[slot, HI] = state[slot, _TOP]
         if state[slot, LO] < state[slot, HI]:
             return False
     state[slot, HI] = state[slot, LO]
-    state[slot, LO] = state[slot, FIRST]
+    state[slot, LO] = state[slot, _FIRST]
     return True
 
 
@@ -204,15 +204,15 @@ def _compare(query, patterns, i, position):
 
 # On a GPU one thread finds the interval of a pattern, by binary search among the rows of its seed.
 
-VerifyOnDevice = static_type("VerifyOnDevice", Verify._fields, __name__)
+_VerifyOnDevice = static_type("_VerifyOnDevice", Verify._fields, __name__)
 
 
 @on_device.register(Verify)
 def _on_device(query):
-    return VerifyOnDevice(*query)
+    return _VerifyOnDevice(*query)
 
 
-@find.register(VerifyOnDevice)
+@find.register(_VerifyOnDevice)
 def _find(query, patterns, i):
     length, first = np.int64(at(patterns.length, i)), np.int64(at(patterns.first, i))
     if length <= query.prefix.q:
