@@ -5,9 +5,10 @@ strand), where strand is 0 for plus and 1 for minus, so that sorting them gives 
 """
 
 import itertools
+import operator
 import re
 
-_PAIRS = dict(zip("ACGTUNRYSWKMBDHV", "TGCAANYRSWMKVHDB", strict=True))
+COMPLEMENTS = str.maketrans("ACGTRYKMBDHV", "TGCAYRMKVHDB")
 FORWARD, REVERSE = 0, 1
 
 
@@ -18,7 +19,7 @@ def plain(sequence: str) -> str:
 
 def reverse_complement(sequence: str) -> str:
     """That of any letters: one that stands for no bases, as X, becomes N."""
-    return "".join(_PAIRS.get(letter, "N") for letter in reversed(plain(sequence)))
+    return re.sub("[^ACGTRYSWKMBDHVN]", "N", plain(sequence))[::-1].translate(COMPLEMENTS)
 
 
 def blocks(sequence: str) -> list:
@@ -57,11 +58,8 @@ def contigs_of_stretches(contigs, read: str, n: int, strands=(FORWARD, REVERSE))
     spelled = {FORWARD: plain(read), REVERSE: reverse_complement(read)}
     stretches = [spelled[strand][i : i + n] for strand in strands for i in range(len(read) - n + 1)]
     stretches = [stretch for stretch in stretches if is_searchable(stretch)]
-    return {
-        number
-        for number, (_, sequence) in enumerate(contigs)
-        if any(stretch in plain(sequence) for stretch in stretches)
-    }
+    texts = [plain(sequence) for _, sequence in contigs]
+    return {i for i, text in enumerate(texts) if any(stretch in text for stretch in stretches)}
 
 
 def counts(contigs, found, by_group=False) -> list:
@@ -106,7 +104,9 @@ def first_row(text: str, rows: list, letters: str) -> int:
 def common_prefix(a: str, b: str) -> int:
     """Letters that two strings have in common at their starts; a separator equals nothing."""
     n = 0
-    while n < min(len(a), len(b)) and a[n] == b[n] != "$":
+    for x, y in zip(a, b, strict=False):
+        if x != y or x == "$":
+            break
         n += 1
     return n
 
@@ -125,10 +125,9 @@ def maximal_matches(contigs, query: str, least: int) -> list:
             for start, letters in blocks(sequence):
                 for i in range(len(piece)):
                     for j in find_all(letters, piece[i : i + least]):
-                        length = common_prefix(piece[i:], letters[j:])
-                        is_first = i == 0 or j == 0 or piece[i - 1] != letters[j - 1]
-                        if is_first and length >= least:
-                            found.append((begin + i, contig, start + j, length))
+                        if i == 0 or j == 0 or piece[i - 1] != letters[j - 1]:
+                            length = common_prefix(piece[i:], letters[j:])
+                            found += [(begin + i, contig, start + j, length)] * (length >= least)
     return sorted(found)
 
 
@@ -169,13 +168,14 @@ def near(contigs, read: str, most: int, iupac=False, strands=(FORWARD, REVERSE))
         return []
     known = plain(read) if iupac else re.sub("[^ACGT]", "X", plain(read))
     known = re.sub("[^ACGTRYSWKMBDHVN]", "X", known)
-    spelled = {FORWARD: known, REVERSE: known[::-1].translate(str.maketrans("ACGTRYKMBDHV", "TGCAYRMKVHDB"))}
+    spelled = {FORWARD: known, REVERSE: known[::-1].translate(COMPLEMENTS)}
     found = []
     for contig, (_, sequence) in enumerate(contigs):
         for start, letters in blocks(sequence):
             for i in range(len(letters) - len(read) + 1):
                 for strand in strands:
-                    n = len(changes(spelled[strand], letters[i : i + len(read)], iupac))
+                    above, base = spelled[strand], letters[i : i + len(read)]
+                    n = len(changes(above, base, True)) if iupac else sum(map(operator.ne, above, base))
                     if n <= most:
                         found.append((n, contig, start + i, strand))
     return sorted(found)
