@@ -25,6 +25,7 @@ from ..compiler.simd import LANES
 from ..dna import CODE, OTHER, WORD, symbols
 from ..errors import UnsupportedError
 from ..index.disk import part_span
+from ..index.positions import FullSA
 from ..index.reference import (
     Blocks,
     Subquery,
@@ -168,10 +169,9 @@ def make_stretch_finder(
             forms = (part.seeds.starts, part.sa.positions, part.seeds.s, 0)
             least = max(options.stretch, part.seeds.s)
         else:
-            raise UnsupportedError(
-                "--min-match needs a whole suffix array, or a sparse one: leave out --method backward, or "
-                "build the index without --sa-rate"
-            )
+            is_whole = isinstance(part.sa, FullSA)
+            advice = "leave out --method backward" if is_whole else "build the index without --sa-rate"
+            raise UnsupportedError(f"--min-match needs a whole suffix array, or a sparse one: {advice}")
         query = _Stretches(*forms, part.text_words, blocks, n, least)
         parts.append(TextPart(partial(_matches_in, query, contigs, start)))
     finder = StretchFinder(parts, options, hooks)

@@ -46,7 +46,7 @@ def command(args: SimpleNamespace) -> None:
     """Find maximal exact matches of queries.
 
     QUERIES are FASTA, FASTQ, BAM or CRAM files of reads, contigs or whole genomes, compressed or not; - is
-    standard input. fmx mem finds the same matches as 'mummer -n': only A, C, G and T (or U) match.
+    standard input. fmx mem finds the same matches as 'mummer -maxmatch -n': only A, C, G and T (or U) match.
 
     Examples:
     fmx mem -x ref.fmx -b -l 25 reads.fa > matches.txt
