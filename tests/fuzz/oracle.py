@@ -210,7 +210,8 @@ def lacks_end(data: bytes) -> bool:
     Members before that block may be of any kind, with zeros between them.
     """
     last = b"".join(members(data)[-1:])
-    return is_block(last) and data.endswith(last) and last[-4:] != b"\0\0\0\0"
+    is_last = is_block(last) and data.endswith(last) and not has_wrong_size(last)
+    return is_last and last[-4:] != b"\0\0\0\0"
 
 
 def has_wrong_size(data: bytes) -> bool:
