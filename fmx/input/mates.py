@@ -96,17 +96,17 @@ class PairSpan:
 
         ``hold``: as in Span.read, but other threads may read the bytes later.
         """
-        chunks, errors = [], []
+        chunks, errors = [], []  # type: tuple[list, list]
         for i, span in enumerate(self._spans):  # all of them, as later ones wait for each
             try:
                 chunks.append(span and span.read(*hold))
                 if chunks[-1]:
                     self._balance.note(i, chunks[-1].n_bound)
             except BaseException as error:
-                errors.append(error)
+                errors = errors or [error]
         if errors:
             set_once(self._behind)
-            raise errors[0]
+            raise errors.pop()
         self._waiting = pass_on(self._before, self._behind, partial(self._meet, chunks))
         if self._waiting is None:
             raise InputError(self._paths[0], "", NOT_READ)

@@ -129,7 +129,7 @@ def pass_on(before: Future, behind: Future, work: Callable[[Any], Any]) -> Any:
     when_done(before, go_on)
     result = behind.result()
     if errors:
-        raise errors[0]
+        raise errors.pop()
     return result
 
 

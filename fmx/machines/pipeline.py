@@ -34,12 +34,12 @@ _STOPPING = 1.0  # seconds to wait for a lock that is never held that long
 class Slot:
     """The place of one item in the ``order``, and what its worker has emitted so far."""
 
-    __slots__ = ("error", "is_done", "order", "pieces", "result")
+    __slots__ = ("errors", "is_done", "order", "pieces", "result")
 
     def __init__(self, *order: int) -> None:
         self.order, self.is_done, self.result = order, False, None
         self.pieces: deque = deque()
-        self.error: BaseException | None = None
+        self.errors: list[BaseException] = []  # one; taken out to be raised, as its traceback refers to this
 
 
 class Parts(list):
@@ -68,7 +68,7 @@ class OrderedQueue:
         self._continuations: list = []  # a heap of (order, slot, work)
         self._n_pulled = 0
         self._held, self._is_whole, self._is_stopped = 0, False, False
-        self._error: BaseException | None = None  # of a worker, not of an item
+        self._errors: list[BaseException] = []  # of a worker, not of an item
 
     def get(self, items: bool = True, continuations: bool = True, wait: bool = True) -> Any:
         """Return the next (slot, item), or (slot, work) left by ``continue_later``; None at the end.
@@ -104,7 +104,7 @@ class OrderedQueue:
             except StopIteration:
                 is_over = True
             except BaseException as error:
-                slot.is_done, slot.error = True, error
+                slot.is_done, slot.errors = True, [error]
             with self._lock:
                 if not self._slots:
                     self._wake_caller()
@@ -190,8 +190,9 @@ class OrderedQueue:
     def finish(self, slot: Slot, result: Any = None, error: BaseException | None = None) -> None:
         """Mark an item as done, or as failed with an error."""
         with self._lock:
-            slot.is_done, slot.result, slot.error = True, result, error
+            slot.is_done, slot.result = True, result
             if error is not None:
+                slot.errors = [error]
                 self._is_whole = True  # later items are not needed
                 self._wake_workers()
             if error is not None or self._slots[0] is slot:
@@ -200,7 +201,7 @@ class OrderedQueue:
     def fail(self, error: BaseException) -> None:
         """Record that a worker failed outside an item; every item in progress fails with its error."""
         with self._lock:
-            self._error, self._is_whole = error, True
+            self._errors, self._is_whole = [error], True
             self._wake_workers()
             self._wake_caller()
 
@@ -219,7 +220,9 @@ class OrderedQueue:
                     self._lock.release()
 
     def close(self) -> None:
-        """Close the iterator of items, unless a worker is still waiting for one."""
+        """Close the iterator of items, unless a worker is still waiting for one; forget unraised errors."""
+        for slot in self._slots:
+            slot.errors.clear()
         if hasattr(self._items, "close") and self._pulling.acquire(blocking=False):
             self._items.close()
 
@@ -238,8 +241,8 @@ class OrderedQueue:
                     self._held -= sum(map(_size, pieces))
                     self._let_one_go_on()
                 continue
-            if slot.error is not None:
-                raise slot.error
+            if slot.errors:
+                raise slot.errors.pop()
             with self._lock:
                 was_full = len(self._slots) == self._ahead
                 self._slots.popleft()
@@ -257,8 +260,8 @@ class OrderedQueue:
                     pieces = list(slot.pieces)
                     slot.pieces.clear()
                     return slot, pieces
-                if self._error is not None:
-                    raise self._error
+                if self._errors:
+                    raise self._errors.pop()
                 if not slot and self._is_whole:
                     return None
             self._news.acquire()
