@@ -17,7 +17,7 @@ from ..machines.pipeline import OrderedQueue, run
 from ..machines.places import Device, choose_place
 from ..machines.progress import Progress, RunCounts, TimedFile
 from ..output import PLAIN, Container, module_of
-from ..output.formats.matrix import PairMatrix, pair_piece
+from ..output.formats.matrix import PairMatrix
 from ..output.run import Run
 from ..report import JobOutput
 from .jobs import AlignmentJob, Records, Worker, cut
@@ -96,8 +96,8 @@ def align(
     chunks = chunks[slice(*run.share_of(len(chunks)))]
     container: Container = PLAIN  # how the bytes of chunks become a file
     if values:
-        first, head = chunks[0][0] if chunks else 0, b""
-        container = PairMatrix(output.kind, values, list(names[0]), list(names[1]), job.half, first)
+        head, ends = b"", (chunks[0][0], chunks[-1][1]) if chunks else (0, 0)
+        container = PairMatrix(output.kind, values, list(names[0]), list(names[1]), job.half, *ends)
     else:
         lengths = job.queries.lengths(), job.targets.lengths()
         writer, head = module_of(output.kind).open_pairs(names, lengths, output.cigar)
@@ -114,7 +114,7 @@ def align(
         total = sum(job.n_pairs(*chunk) for chunk in chunks)
         with closing(compute(job, chunks, options.n_threads, pack, *gpus)) as computed:
             for chunk, data in zip(chunks, computed, strict=True):
-                sink.write(pair_piece(chunk, data) if values else data)
+                sink.write(data)
                 if not values:
                     n_lines += int(np.count_nonzero(np.frombuffer(data, np.uint8) == NEWLINE))
                 n_done += job.n_pairs(*chunk)

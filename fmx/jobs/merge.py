@@ -118,7 +118,7 @@ def merge(
     """
     shards, merged = iter(ordered), []  # type: tuple[Any, list]
     first = next(shards)
-    container = container or of_fields(first.container)
+    container = container or of_fields(first.container).whole
     about = output.report.about if output.report else {}
     wall = progress.wall if job else None
 

@@ -73,6 +73,11 @@ class Container:
     tests/test_every_output.py tests all of them.
     """
 
+    @property
+    def whole(self) -> "Container":
+        """That of the whole run, if this is one of a shard."""
+        return self
+
     def opened(self, file: "OutputFile", n_threads: int) -> AbstractContextManager[Any]:
         """Open what writes pieces to a file that was just opened.  Raises OutputError."""
         return nullcontext(file)

@@ -11,7 +11,7 @@ npz   the non-zero entries by rows, as scipy.sparse.load_npz reads it (``data``,
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -168,9 +168,8 @@ class PairMatrix(Container):
     """``kind`` npz or phylip, with ``values`` score or identity; ``queries``, ``targets``: names of
     sequences, equal with ``is_half``.
 
-    A piece is two int64, its first query and the one after its last, and the values of their pairs; with
-    ``is_half`` only those with targets from the query itself on.  A shard has the queries of its pieces, from
-    number ``first`` on, and all targets, with ``is_half`` from number ``first`` on.
+    Pieces are the values of query after query; with ``is_half`` only those with targets from the query itself
+    on.  A shard has queries ``first`` to ``end``, and all targets, with ``is_half`` those from ``first`` on.
     """
 
     kind: str
@@ -179,20 +178,24 @@ class PairMatrix(Container):
     targets: Sequence[str]
     is_half: bool
     first: int = 0
+    end: int | None = None
+
+    @property
+    def whole(self) -> "PairMatrix":
+        return replace(self, first=0, end=None)
 
     @contextmanager
     def opened(self, file: "OutputFile", n_threads: int) -> Iterator["_Values"]:
         """Collect the pieces."""
-        shape, dtype = (len(self.queries), len(self.targets)), dtype_of(self.values)
+        queries, dtype = self.queries[self.first : self.end], dtype_of(self.values)
+        targets = self.targets[self.first if self.is_half else 0 :]
         try:
-            values = _Values(np.zeros(shape, dtype), self.first, self.is_half)
+            matrix = np.zeros((len(queries), len(targets)), dtype)
         except (MemoryError, ValueError) as error:
             raise UnsupportedError(
-                f"a matrix of {shape[0]} x {shape[1]} does not fit into memory: write a table instead"
+                f"a matrix of {len(queries)} x {len(targets)} does not fit into memory: write a table instead"
             ) from error
-        yield values
-        queries, targets = self.queries[self.first : values.end], self.targets[self._first_target :]
-        matrix = values.matrix[self.first : values.end, self._first_target :]
+        yield _Values(matrix, self.is_half)
         if self.kind == "npz":
             names = {"queries": np.array(queries, str), "targets": np.array(targets, str)}
             np.savez(file.file, allow_pickle=False, **names, values=_narrow(matrix))
@@ -202,20 +205,15 @@ class PairMatrix(Container):
             cells = (str(x) for x in row) if dtype.kind == "i" else (f"{x:.6f}" for x in row)
             file.write(f"{name} {' '.join(cells)}\n".encode())
 
-    @property
-    def _first_target(self) -> int:
-        return self.first if self.is_half else 0
-
     def pieces(self, path: str, data: Iterator[bytes], n_head: int) -> Iterator[bytes]:
-        text = b"".join(data)
+        text, rows = b"".join(data), ()  # type: tuple[bytes, Any]
         if self.kind == "npz":
             with np.load(path, allow_pickle=False) as arrays:
                 rows = arrays["values"]
         else:
-            rows = [line.split(b" ")[1:] for line in text.splitlines()[1:]]
+            rows = (line.split(b" ")[1:] for line in text.splitlines()[1:])
         for i, row in enumerate(rows):
-            values = np.array(row, dtype_of(self.values))[i if self.is_half else 0 :]
-            yield pair_piece((self.first + i, self.first + i + 1), values.tobytes())
+            yield np.array(row, dtype_of(self.values))[i if self.is_half else 0 :].tobytes()
 
 
 def dtype_of(values: str) -> np.dtype:
@@ -223,28 +221,22 @@ def dtype_of(values: str) -> np.dtype:
     return np.dtype(np.int64 if values == "score" else np.float64)
 
 
-def pair_piece(chunk: tuple[int, int], data: bytes) -> bytes:
-    """Return a piece of a PairMatrix: first query and end, and the bytes of the values."""
-    return np.array(chunk, np.int64).tobytes() + data
-
-
 class _Values:
-    """A ``matrix``, filled in by pieces, from query ``first`` to ``end``."""
+    """A ``matrix``, filled in by pieces."""
 
-    def __init__(self, matrix: np.ndarray, first: int, is_half: bool) -> None:
-        self.matrix, self._first, self.end, self._is_half = matrix, first, first, is_half
+    def __init__(self, matrix: np.ndarray, is_half: bool) -> None:
+        self._matrix, self._is_half, self._query = matrix, is_half, 0
 
     def write(self, piece: bytes) -> None:
-        if not len(piece):
-            return
-        begin, self.end = np.frombuffer(piece, np.int64, 2).tolist()
-        values = np.frombuffer(piece, self.matrix.dtype, offset=16)
-        for query in range(begin, self.end):
-            target = query if self._is_half else 0
-            n = self.matrix.shape[1] - target
-            self.matrix[query, target:], values = values[:n], values[n:]
+        values, query = np.frombuffer(piece, self._matrix.dtype), self._query
+        while values.size:
+            row, begin = self._matrix[query], 0
             if self._is_half:
-                self.matrix[query, self._first : query] = self.matrix[self._first : query, query]
+                begin = query
+                row[:begin] = self._matrix[:begin, query]  # of the earlier queries
+            row[begin:], values = values[: row.size - begin], values[row.size - begin :]
+            query += 1
+        self._query = query
 
 
 def _narrow(values: np.ndarray) -> np.ndarray:
