@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from .machines.jobs import Backend
 
 OTHER = 4  # code of '.' and all other letters, such as N, which match nothing
-INVALID = 255  # a byte that cannot be in a sequence
+_INVALID = 255  # a byte that cannot be in a sequence
 WORD, SPARE_WORDS = 32, 3  # symbols in a packed word; words after a packed text
 FORWARD, REVERSE = 1, 2  # strands, as bits
 
 
 def _code_table() -> np.ndarray:
-    table = np.full(256, INVALID, np.uint8)
+    table = np.full(256, _INVALID, np.uint8)
     for letter in b"ABCDEFGHIJKLMNOPQRSTUVWXYZ":
         table[letter] = table[letter + 32] = OTHER
     table[ord(".")] = OTHER
@@ -57,7 +57,7 @@ SETS = {  # IUPAC code -> its bases
     "M": "AC", "B": "CGT", "D": "AGT", "H": "ACT", "V": "ACG", "N": "ACGT",
 }  # fmt: skip
 CODE = _code_table()  # byte -> code
-LETTERS = bytes(np.flatnonzero(CODE != INVALID).tolist())  # bytes that may be in a sequence
+LETTERS = bytes(np.flatnonzero(CODE != _INVALID).tolist())  # bytes that may be in a sequence
 UPPER = _letter_table(IUPAC, b"ACGTTNRYSWKMBDHV")  # byte -> letter to write
 COMPLEMENT = _letter_table(IUPAC, b"TGCAANYRSWMKVHDB")  # byte -> letter of its complement
 PLAIN, DEGENERATE = _set_table("ACGTU"), _set_table("".join(SETS))  # byte -> set of bases
@@ -111,7 +111,7 @@ def symbol_before(words, first, left, k, ahead, n_ahead):
 
 
 @inlined
-def pack_letters(data, i):
+def _pack_letters(data, i):
     """Return the WORD bases (A C G T U, any case) of ``data`` (uint8) from index i as a packed word.
 
     Bits 1 and 2 of a letter give its code, A 00, C 01, T and U 10, G 11, with G and T exchanged afterwards.
@@ -140,7 +140,7 @@ def pack_read(data, start, length, code, words, first):
         at, k = start + i, min(WORD, length - i)
         word = np.uint64(0)
         if at + WORD <= data.size:
-            word = pack_letters(data, at)
+            word = _pack_letters(data, at)
             if k < WORD:
                 word = (word >> np.uint64(2 * (WORD - k))) << np.uint64(2 * (WORD - k))
         else:

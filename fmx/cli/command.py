@@ -25,7 +25,7 @@ def _help_all(ctx: click.Context, param: click.Parameter, value: bool) -> None:
         ctx.exit()
 
 
-HELP_ALL = click.Option(
+_HELP_ALL = click.Option(
     ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_help_all,
     help="Show all options, also those for clusters or GPUs.",
 )  # fmt: skip
@@ -38,7 +38,7 @@ class Command(click.Command):
         """Return all parameters; --help-all is the last, where there is more than --help shows."""
         params = super().get_params(ctx)
         has_more = any(getattr(param, "heading", "") in (CLUSTER, GPU) for param in params)
-        return [*params, HELP_ALL] if has_more else params
+        return [*params, _HELP_ALL] if has_more else params
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, then the options under their headings."""

@@ -27,7 +27,7 @@ _GROUPS = {
 }
 
 
-class Commands(click.Group):
+class _Commands(click.Group):
     """The commands of _GROUPS, modules of cli/commands, each imported when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -70,7 +70,7 @@ class Commands(click.Group):
 
 
 @click.group(
-    cls=Commands,
+    cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
 )
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")

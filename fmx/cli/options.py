@@ -61,7 +61,7 @@ def number(least: float, most: float, kind: type = int, before: str = "") -> Cal
     return n
 
 
-def shard_of(value: str) -> tuple[int, int]:
+def _shard_of(value: str) -> tuple[int, int]:
     """Return (number, count) of shard I/N, numbered from 1."""
     match = re.fullmatch(r"(\d{1,9})/(\d{1,9})", value)
     if not match or not 1 <= int(match[1]) <= int(match[2]):
@@ -134,7 +134,7 @@ mismatches = click.option("--mismatches", type=number(*limits.MISMATCHES), defau
                           help="Allow N mismatches in a hit, 0 to 2.")  # fmt: skip
 sharing = group(
     CLUSTER,
-    click.option("--shard", type=shard_of, metavar="I/N",
+    click.option("--shard", type=_shard_of, metavar="I/N",
                  help="Process only shard I of N, counted from 1, and write it to the folder -o; join the "
                  "shards with 'fmx merge'."),
     click.option("--scheduler", metavar="ADDRESS", help="Run on the Dask cluster with this scheduler."),
@@ -167,10 +167,10 @@ def refuse_same_mates(mates1: Sequence[str], mates2: Sequence[str], advice: str 
             raise click.UsageError(f"-1 {one} and -2 {two} are the same file{advice}")
 
 
-def plain(value: Any) -> Any:
+def _plain(value: Any) -> Any:
     """Return the value of an option as a JSON type."""
     if isinstance(value, tuple | list):
-        return [plain(each) for each in value]
+        return [_plain(each) for each in value]
     return value if value is None or isinstance(value, bool | int | float) else shown(str(value))
 
 
@@ -236,15 +236,15 @@ def find_indexes(paths: Sequence[str]) -> tuple[Path, ...]:
 
 # The format of an output: --format, or the suffix of its name.
 
-ENDINGS = {  # suffixes of formats, by their names in messages
+_ENDINGS = {  # suffixes of formats, by their names in messages
     "SAM": (".sam",), "BAM": (".bam",), "BED": (".bed",), "TSV": (".tsv",), "PAF": (".paf",),
     "CRAM": (".cram",), "Parquet": (".parquet",), "NPZ": (".npz",), "PHYLIP": (".phy", ".phylip"),
     "RTAB": (".rtab",), "JSON": (".json",), "HTML": (".html", ".htm"), "LOG": (".log",),
     "FASTA": (".fa", ".fasta", ".fna"), "FASTQ": (".fq", ".fastq"),
 }  # fmt: skip
 GZIP = "gzip"  # in a list of formats: the name of the file may end with .gz, for compressed output
-BINARY = {"bam", "cram", "parquet", "npz"}
-FOREIGN = {
+_BINARY = {"bam", "cram", "parquet", "npz"}
+_FOREIGN = {
     ".vcf", ".gff", ".gff3", ".gtf", ".csv", ".xlsx", ".fmx", ".gz", ".bgz", ".bz2", ".xz", ".zst", ".zip",
 }  # fmt: skip
 _NAMES = {"mummer": "MUMmer's format", "mageck": "TSV", "long": "TSV", "parquet": "Parquet"}  # of formats
@@ -261,20 +261,20 @@ def format_of(kind: str | None, path: str, kinds: Sequence[str], usual: str) -> 
     if click.get_current_context().params.get("shard"):
         if path == "-":
             raise click.UsageError("--shard needs -o FOLDER, the folder that 'fmx merge' reads")
-        if suffix_of(path):
+        if _suffix_of(path):
             what = "with --shard, -o names a folder of shards, not a file"
             raise click.UsageError(f"-o {path}: {what}: use -o NAME.d, and --format for the format")
         return kind or usual
     check_suffix("-o", path, [kind] if kind else kinds)
-    by_suffix = next((each for each in kinds if suffix_of(path) in endings_of([each])), usual)
+    by_suffix = next((each for each in kinds if _suffix_of(path) in _endings_of([each])), usual)
     chosen = kind or by_suffix
-    refuse_terminal(path, chosen)
+    _refuse_terminal(path, chosen)
     return chosen
 
 
-def endings_of(kinds: Iterable[str]) -> list[str]:
+def _endings_of(kinds: Iterable[str]) -> list[str]:
     """Return the suffixes of formats."""
-    return [suffix for kind in kinds for suffix in ENDINGS.get(format_name(kind), ())]
+    return [suffix for kind in kinds for suffix in _ENDINGS.get(format_name(kind), ())]
 
 
 def format_name(kind: str) -> str:
@@ -282,16 +282,16 @@ def format_name(kind: str) -> str:
     return _NAMES.get(kind, kind.upper())
 
 
-def suffix_of(path: str) -> str:
+def _suffix_of(path: str) -> str:
     """Return the suffix of a name in lower case if it names a format, else "", as for .txt."""
     suffix = os.path.splitext(path)[1].lower()
-    return suffix if suffix in FOREIGN or suffix in chain(*ENDINGS.values()) else ""
+    return suffix if suffix in _FOREIGN or suffix in chain(*_ENDINGS.values()) else ""
 
 
 def check_suffix(option: str, path: str, kinds: Sequence[str]) -> None:
     """Raise UsageError for the suffix of a format that is not of ``kinds``."""
-    suffix = suffix_of(path.lower().removesuffix(".gz") if GZIP in kinds else path)
-    if suffix and suffix not in endings_of(kinds):
+    suffix = _suffix_of(path.lower().removesuffix(".gz") if GZIP in kinds else path)
+    if suffix and suffix not in _endings_of(kinds):
         choose = f"choose another name{' or format' if option == '-o' else ''}"
         raise click.UsageError(f"{option} {path}: {_only(kinds)}, not {suffix}; {choose}")
 
@@ -301,9 +301,9 @@ def _only(kinds: Sequence[str]) -> str:
     return f"the output can only be {', '.join([*names[:-2], ' or '.join(names[-2:])])}"
 
 
-def refuse_terminal(path: str, kind: str) -> None:
+def _refuse_terminal(path: str, kind: str) -> None:
     """Raise UsageError for a binary format that goes to a terminal."""
-    if kind in BINARY and path in ("-", "/dev/stdout") and sys.stdout.isatty():
+    if kind in _BINARY and path in ("-", "/dev/stdout") and sys.stdout.isatty():
         raise click.UsageError(
             f"{format_name(kind)} is binary and not written to a terminal: use -o FILE or a pipe"
         )
@@ -377,7 +377,7 @@ def report_of(paths: Sequence[str], inputs: Sequence[str], indexes: Sequence[Any
         "versions": versions,
         "machine": {"system": platform.platform(), "processor": processor, "cores": os.cpu_count()},
         "options": {
-            max(each.opts, key=len).lstrip("-"): plain(context.params[each.name])
+            max(each.opts, key=len).lstrip("-"): _plain(context.params[each.name])
             for each in context.command.params
             if each.name in context.params and each.opts[0][0] == "-"
         },

@@ -54,7 +54,7 @@ class Chunk:
 
     def cut(self, n: int) -> "tuple[Chunk, Chunk]":
         """Return (the first n records, the others); for ``data`` without a part on a GPU."""
-        at = find_record(self.data, n, self.is_fastq) if n < self.n_bound else self.data.size
+        at = _find_record(self.data, n, self.is_fastq) if n < self.n_bound else self.data.size
         tail = replace(self, data=self.data[at:], number=self.number + n, n_bound=self.n_bound - n)
         return replace(self, data=self.data[:at], n_bound=n), tail
 
@@ -246,7 +246,7 @@ def find_border(data, i, left, is_fastq):
 
 
 @compiled
-def find_record(data, n, is_fastq):
+def _find_record(data, n, is_fastq):
     """Return where record n, from 0, of whole records (uint8) begins."""
     return find_border(data, 0, 4 * n if is_fastq else n, is_fastq)[0]
 

@@ -18,8 +18,8 @@ from ..dna import CODE, FORWARD, LETTERS, OTHER, REVERSE, WORD, pack_read, pack_
 from ..errors import InputError, escaped, n_of
 from .chunks import CR, NEWLINE, Chunk, about_cr, skip_blank
 
-OK, TRUNCATED, NO_AT, BLANK_BEFORE, NO_PLUS, LENGTHS = range(6)
-LETTER, QUALITY, BAD_NAME, AT_FIRST, INNER_CR = range(6, 11)
+OK, _TRUNCATED, _NO_AT, _BLANK_BEFORE, _NO_PLUS, _LENGTHS = range(6)
+_LETTER, _QUALITY, _NAME, _AT_FIRST, _INNER_CR = range(6, 11)
 TAB, SPACE = 9, 32
 LONGEST_NAME, LONGEST_READ = 254, 2**28 - 1  # limits of SAM and BAM; a CIGAR operation has 28 bits
 
@@ -130,13 +130,13 @@ def _take_header(batch, r, i):
     stop = _name_end(data, i)
     batch.name_start[r], batch.name_length[r] = i, stop - i
     if data[i] == ord("@"):
-        return -AT_FIRST
+        return -_AT_FIRST
     if data[stop] == SPACE or data[stop] == TAB:
         newline = find_byte(data, NEWLINE, stop, data.size)
-        return -INNER_CR if _has_cr(data, stop, newline) else newline + 1
+        return -_INNER_CR if _has_cr(data, stop, newline) else newline + 1
     if data[stop] == CR:
         stop += 1
-    return stop + 1 if data[stop] == NEWLINE else -BAD_NAME
+    return stop + 1 if data[stop] == NEWLINE else -_NAME
 
 
 @inlined
@@ -174,29 +174,29 @@ def take_fastq(batch, r, i, code):
     """Set the fields of FASTQ record r, which begins at byte i; return (next record, OK or its problem)."""
     data = batch.data
     if data[i] != ord("@"):
-        return i, BLANK_BEFORE if skip_blank(data, i) > i else NO_AT
+        return i, _BLANK_BEFORE if skip_blank(data, i) > i else _NO_AT
     after = _take_header(batch, r, i + 1)
     if after < 0:
         return i, -after
     if after >= data.size:
-        return i, TRUNCATED
+        return i, _TRUNCATED
     batch.start[r] = after
     end, after = _line_end(data, after)
     batch.length[r] = end - batch.start[r]
     if after >= data.size:
-        return i, TRUNCATED
+        return i, _TRUNCATED
     if data[after] != ord("+"):
-        return i, NO_PLUS
+        return i, _NO_PLUS
     if data[after + 1] == NEWLINE:
         after += 2
     else:
         plus = after
         end, after = _line_end(data, plus)
         if _has_cr(data, plus, after - 1):
-            return i, INNER_CR
+            return i, _INNER_CR
     if after >= data.size:
         if batch.length[r] > 0:
-            return i, TRUNCATED
+            return i, _TRUNCATED
         batch.quality_start[r] = data.size
     else:
         batch.quality_start[r] = after
@@ -206,15 +206,15 @@ def take_fastq(batch, r, i, code):
         else:
             end, after = _line_end(data, after)
         if end - batch.quality_start[r] != batch.length[r]:
-            return i, LENGTHS
+            return i, _LENGTHS
     if not _check_letters(batch, r, code):
-        return i, LETTER
+        return i, _LETTER
     n, start, bad = batch.length[r], batch.quality_start[r], np.uint8(0)
     qualities = data[start : start + n]
     for j in range(n):
         bad = np.uint8(bad | np.uint8(np.uint8(qualities[j] - np.uint8(33)) > 93))
     if bad:
-        return i, QUALITY
+        return i, _QUALITY
     return after, OK
 
 
@@ -235,7 +235,7 @@ def take_fasta(batch, r, i, code):
         i = after
     batch.length[r] = to - batch.start[r]
     batch.quality_start[r] = -1
-    return i, OK if _check_letters(batch, r, code) else LETTER
+    return i, OK if _check_letters(batch, r, code) else _LETTER
 
 
 @inlined
@@ -260,42 +260,42 @@ def tag_end(data, byte, i, end):
 
 
 _MESSAGES = {
-    TRUNCATED: "the file ends within this record: truncated FASTQ",
-    NO_AT: "expected '@' at its start: each FASTQ record must have four lines",
-    BLANK_BEFORE: "there is a blank line before this record: remove that line",
-    NO_PLUS: "expected '+' at the start of its third line: each FASTQ record must have four lines (seqtk seq "
-    "joins lines)",
-    LETTER: "the sequence contains a character that is not a base: ",
-    QUALITY: "the quality string contains a character outside the range '!' to '~'",
-    BAD_NAME: "its name contains a byte that is not printable ASCII, which SAM cannot represent; rename it: ",
-    AT_FIRST: "its name starts with '@', which SAM reads as a header line; rename it",
+    _TRUNCATED: "the file ends within this record: truncated FASTQ",
+    _NO_AT: "expected '@' at its start: each FASTQ record must have four lines",
+    _BLANK_BEFORE: "there is a blank line before this record: remove that line",
+    _NO_PLUS: "expected '+' at the start of its third line: each FASTQ record must have four lines (seqtk "
+    "seq joins lines)",
+    _LETTER: "the sequence contains a character that is not a base: ",
+    _QUALITY: "the quality string contains a character outside the range '!' to '~'",
+    _NAME: "its name contains a byte that is not printable ASCII, which SAM cannot represent; rename it: ",
+    _AT_FIRST: "its name starts with '@', which SAM reads as a header line; rename it",
 }
 
 
 def _complaint(chunk: Chunk, batch: ReadBatch, r: int, problem: int) -> str:
     """Return the error for record r of a chunk; the batch has only what precedes the problem."""
-    if problem in (NO_AT, BLANK_BEFORE):
+    if problem in (_NO_AT, _BLANK_BEFORE):
         return _MESSAGES[problem]
     text = chunk.data[batch.name_start[r] :].tobytes()
     lines = [line.removesuffix(b"\r") for line in text.split(b"\n", 4)[:4]]
-    if problem in (BAD_NAME, AT_FIRST, INNER_CR) and not chunk.is_fastq:
+    if problem in (_NAME, _AT_FIRST, _INNER_CR) and not chunk.is_fastq:
         del lines[1:]
     elif not chunk.is_fastq:
         lines = [b"", chunk.data[batch.start[r] : batch.start[r] + batch.length[r]].tobytes()]
-    if problem == NO_PLUS and re.match(rb"(HD|SQ|RG|PG|CO)\t", lines[0]):
+    if problem == _NO_PLUS and re.match(rb"(HD|SQ|RG|PG|CO)\t", lines[0]):
         return "this looks like SAM: convert it to BAM with samtools view -b"
     if any(b"\r" in line for line in lines):
         return about_cr(chunk.data)
-    if problem in (LENGTHS, LETTER, QUALITY):
+    if problem in (_LENGTHS, _LETTER, _QUALITY):
         for what, line in zip(("sequence", "quality"), lines[1::2], strict=False):
             if line.rstrip(b" \t") != line:
                 return f"its {what} line ends with white space: remove it"
-    if problem in (LENGTHS, QUALITY) and len(lines[1]) != (n := len(lines[3])):
+    if problem in (_LENGTHS, _QUALITY) and len(lines[1]) != (n := len(lines[3])):
         lengths = f"{n_of(len(lines[1]), 'base')} but {n_of(n, 'quality', 'qualities')}"
         return f"{lengths}; the file is damaged or cut off"
-    if problem == BAD_NAME:
+    if problem == _NAME:
         return _MESSAGES[problem] + escaped(re.findall(rb"[^\t -~]", lines[0])[0])
-    if problem == LETTER:
+    if problem == _LETTER:
         bad = lines[1].translate(None, LETTERS)[:1]
         return _MESSAGES[problem] + escaped(bad) + " (an alignment? remove its gaps)" * (bad in b"-*")
     return _MESSAGES[problem]

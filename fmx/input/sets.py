@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 # Changes of a pattern: where the text has a base that is not in the pattern's set.  The low two bits of an
 # int64 are their number; above, 30 bits for each change: its position in the pattern and the text's base.
-N_BITS, CHANGE_BITS, NONE = 2, 30, -1
+_N_BITS, _CHANGE_BITS, NONE = 2, 30, -1
 
 
 @inlined
@@ -25,7 +25,7 @@ def n_changes(changes):
 @inlined
 def change_at(changes, j):
     """Return (position of change number j in the pattern, the text's base)."""
-    own = changes >> (N_BITS + CHANGE_BITS * j)
+    own = changes >> (_N_BITS + _CHANGE_BITS * j)
     return (own >> 2) & ((1 << 28) - 1), own & 3
 
 
@@ -126,7 +126,7 @@ def set_at(sets, i, j):
 
 
 @inlined
-def unmatched(sets, i, j, ours):
+def _unmatched(sets, i, j, ours):
     """Return the lower bits of the symbols in ``ours``, the first highest, that pattern i does not match.
 
     It is compared from symbol j, a multiple of WORD, on. The bits of further symbols may be anything.
@@ -205,7 +205,7 @@ def changes_at(words, position, sets, i, most):
     while done < length:
         k = min(length - done, np.int64(WORD))
         ours = symbols(words, 0, position + done, k) << np.uint64(64 - 2 * k)
-        other = unmatched(sets, i, done, ours) & ~((np.uint64(1) << np.uint64(64 - 2 * k)) - np.uint64(1))
+        other = _unmatched(sets, i, done, ours) & ~((np.uint64(1) << np.uint64(64 - 2 * k)) - np.uint64(1))
         n += popcount(other)
         if n > most:
             return np.int64(NONE)
@@ -213,7 +213,7 @@ def changes_at(words, position, sets, i, most):
         while other:
             zeros = leading_zeros(other)  # odd
             base = np.int64((ours >> np.uint64(63 - zeros)) & np.uint64(3))
-            found |= ((done + (zeros >> 1)) << 2 | base) << (N_BITS + CHANGE_BITS * n_before)
+            found |= ((done + (zeros >> 1)) << 2 | base) << (_N_BITS + _CHANGE_BITS * n_before)
             n_before += 1
             other &= ~(np.uint64(1) << np.uint64(63 - zeros))
         done += WORD

@@ -31,7 +31,7 @@ from .merge import in_order, merge, say_shards, summary_of
 from .shard import Manifest, ShardRun, absolute, identity, name_of, read_manifest
 
 SCHEDULER = 6  # seconds in which a scheduler must answer
-PATIENCE = 60  # seconds to wait for the first worker
+_PATIENCE = 60  # seconds to wait for the first worker
 
 
 def on_cluster(
@@ -116,7 +116,7 @@ class Cluster:
     """
 
     def __init__(
-        self, address: str | None, file: str | None, say: Callable[[str], None], patience: float = PATIENCE
+        self, address: str | None, file: str | None, say: Callable[[str], None], patience: float = _PATIENCE
     ) -> None:
         with installed("Dask", "'.[cluster]' in a clone of fmx", ClusterError):
             import distributed

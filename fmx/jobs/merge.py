@@ -126,12 +126,12 @@ def merge(
         for shard in chain([first], shards):
             yield shard
             for number, file in enumerate(output.reads_files.values()):
-                for piece in bytes_of(folder, shard, file.name, 0, len(file.end)):
+                for piece in _bytes_of(folder, shard, file.name, 0, len(file.end)):
                     outputs.write(ReadsPiece([(number, piece)]))
             merged.append(shard)
 
     def facts() -> dict:
-        parts = [json.loads(whole(folder, shard, REPORT)) for shard in merged]
+        parts = [json.loads(_whole(folder, shard, REPORT)) for shard in merged]
         return added(parts, about, wall.over() if wall else None) | more
 
     with Run().opened(output, container=container, n_threads=available_cores()) as outputs:
@@ -140,7 +140,7 @@ def merge(
         if "--counts" in output.tables:
             from decimal import Decimal  # takes 5 ms to import, so only here
 
-            parts = [whole(folder, shard, TABLES["--counts"]).splitlines() for shard in merged]
+            parts = [_whole(folder, shard, TABLES["--counts"]).splitlines() for shard in merged]
             lines = [parts[0][0]]
             for same in zip(*(part[1:] for part in parts), strict=True):  # two names, then numbers
                 columns = zip(*(line.decode().split("\t")[2:] for line in same), strict=True)
@@ -170,7 +170,7 @@ def _join(folder: Path, shards: Iterator[Manifest], output: JobOutput, write: An
     for shard in shards:
         n_head, n_end = shard.around
         ends = n_head if shard.number > 1 else 0, n_end if shard.number < shard.count else 0
-        for piece in pieces_of(folder, shard, *ends):
+        for piece in _pieces_of(folder, shard, *ends):
             write(piece)
     return {}, {}, lambda progress: None
 
@@ -180,8 +180,8 @@ def _add_counts(folder: Path, shards: Iterator[Manifest], output: JobOutput, wri
     from ..guides import assign, results
 
     every = list(shards)
-    deque(chain.from_iterable(pieces_of(folder, shard) for shard in every), 0)  # to compare the tables, too
-    result = results.unpack(whole(folder, shard, COUNTS) for shard in every)
+    deque(chain.from_iterable(_pieces_of(folder, shard) for shard in every), 0)  # to compare the tables, too
+    result = results.unpack(_whole(folder, shard, COUNTS) for shard in every)
     if job:  # names of files as the user gave them
         library = replace(result.library, path=", ".join(job.libraries))
         result = replace(result, library=library, samples=list(job.samples))
@@ -217,23 +217,23 @@ _WAYS = {"count": _add_counts, "offtargets": _sort_sites}
 def _lines_of(folder: Path, shard: Manifest, n_head: int) -> Iterator[bytes]:
     """Yield the lines of a shard's main output, a table."""
     rest = b""
-    for piece in pieces_of(folder, shard, n_head):
+    for piece in _pieces_of(folder, shard, n_head):
         *lines, rest = (rest + piece).split(b"\n")
         yield from (line + b"\n" for line in lines)
 
 
-def pieces_of(folder: Path, shard: Manifest, n_head: int = 0, n_end: int = 0) -> Iterator[bytes]:
+def _pieces_of(folder: Path, shard: Manifest, n_head: int = 0, n_end: int = 0) -> Iterator[bytes]:
     """Yield pieces of a shard's main output, without its first ``n_head`` and last ``n_end`` bytes."""
-    data, path = bytes_of(folder, shard, OUTPUT, n_head, n_end), folder / shard.name / OUTPUT
+    data, path = _bytes_of(folder, shard, OUTPUT, n_head, n_end), folder / shard.name / OUTPUT
     return of_fields(shard.container).pieces(str(path), data, n_head)
 
 
-def whole(folder: Path, shard: Manifest, name: str) -> bytes:
+def _whole(folder: Path, shard: Manifest, name: str) -> bytes:
     """Return the contents of a shard's file.  Raises OutputError."""
-    return b"".join(bytes_of(folder, shard, name))
+    return b"".join(_bytes_of(folder, shard, name))
 
 
-def bytes_of(folder: Path, shard: Manifest, name: str, n_head: int = 0, n_end: int = 0) -> Iterator[bytes]:
+def _bytes_of(folder: Path, shard: Manifest, name: str, n_head: int = 0, n_end: int = 0) -> Iterator[bytes]:
     """Yield a shard's file without its first ``n_head`` and last ``n_end`` bytes.
 
     Raises OutputError, at the end, if the file differs from that in the manifest.

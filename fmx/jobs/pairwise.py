@@ -11,7 +11,7 @@ from ..align.pipeline import AlignmentSummary, PairOptions, PairOutput
 from ..system import PLACE
 from . import MOST, Context, Job
 
-CHUNKS = (64, 64, 1), (16, 128, 128)  # least number of shards; chunks per shard with and without the filter
+_CHUNKS = (64, 64, 1), (16, 128, 128)  # least number of shards; chunks per shard with and without the filter
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class PairJob(Job):
 
     def n_parts(self, context: Context) -> int:
         _, job = self._read(context)
-        several, with_filter, without = CHUNKS[context.resources.place.engine not in ("cpu", "auto")]
+        several, with_filter, without = _CHUNKS[context.resources.place.engine not in ("cpu", "auto")]
         n = len(cut(job))
         return max(1, min(max(n // (with_filter if job.filtered else without), several), n, MOST))
 

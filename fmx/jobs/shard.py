@@ -81,7 +81,7 @@ def absolute(value: Any) -> Any:
 
 MANIFEST, OUTPUT, REPORT, COUNTS = "manifest.json", "output", "report.json", "counts.npz"
 TABLES = {"--counts": "counts.tsv", "--screen": "screen.tsv", "--summary": "summary.tsv"}
-FORMAT = 8  # of manifests
+_FORMAT = 8  # of manifests
 _LONGEST = 60  # characters of a value in a message
 
 
@@ -116,10 +116,10 @@ class Manifest:
         return name_of(self.number, self.count)
 
     def to_json(self) -> str:
-        return json.dumps({**asdict(self), "format": FORMAT}, indent=1)
+        return json.dumps({**asdict(self), "format": _FORMAT}, indent=1)
 
 
-def checksum(path: str | Path) -> list:
+def _checksum(path: str | Path) -> list:
     """Return [bytes, xxh3] of a file."""
     with open(path, "rb") as file:
         return [os.fstat(file.fileno()).st_size, hashlib.file_digest(file, xxhash.xxh3_64).hexdigest()]
@@ -135,7 +135,7 @@ def read_manifest(folder: str | Path) -> Manifest:
     path = Path(folder) / MANIFEST
     try:
         fields: dict[str, Any] = json.loads(path.read_text())
-        if fields.pop("format") != FORMAT:
+        if fields.pop("format") != _FORMAT:
             raise OutputError(
                 f"{path}: written by another version of fmx; delete {folder} and run this shard again"
             )
@@ -249,7 +249,7 @@ class ShardRun(Run):
                 manifest = Manifest(
                     self._run, *self._shard, plan.begin, plan.end, plan.is_empty,
                     around=[len(head), len(end)], container=as_fields(container),
-                    files={path.name: checksum(path) for path in draft.path.iterdir()},
+                    files={path.name: _checksum(path) for path in draft.path.iterdir()},
                     output={
                         "kind": output.kind, "tables": output.tables, "reports": output.reports,
                         "reads": output.reads and asdict(output.reads),

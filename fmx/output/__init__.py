@@ -1,6 +1,6 @@
 """Output formats: one file per format, used by every command that writes it; and how pieces become a file.
 
-To add a format, write its file and add a line to FORMATS (docs/layouts.md).  The commands that offer the
+To add a format, write its file and add a line to _FORMATS (docs/layouts.md).  The commands that offer the
 format need these functions in the file; each returns (writer, bytes before the first record):
 
     search, locate   open_hits(reference, output, sam_header)             hits.HitWriter
@@ -28,7 +28,7 @@ SamHeader: TypeAlias = "Callable[[NameLines], bytes]"  # from the names of conti
 Opening: TypeAlias = "tuple[Any, bytes]"  # a writer, and the bytes before the first record
 
 
-FORMATS: dict[str, tuple[str, tuple[str, ...]]] = {  # the module, and the commands that offer the format
+_FORMATS: dict[str, tuple[str, tuple[str, ...]]] = {  # the module, and the commands that offer the format
     "mummer": ("formats.mummer", ("mem",)),
     "sam": ("formats.sam", ("search", "locate", "mem")),
     "bam": ("formats.bam", ("search",)),
@@ -45,12 +45,12 @@ FORMATS: dict[str, tuple[str, tuple[str, ...]]] = {  # the module, and the comma
 
 def kinds_of(command: str) -> list:
     """Return the formats that a command offers."""
-    return [kind for kind, (_, commands) in FORMATS.items() if command in commands]
+    return [kind for kind, (_, commands) in _FORMATS.items() if command in commands]
 
 
 def module_of(kind: str) -> ModuleType:
     """Import the module of a format."""
-    return import_module(f"{__name__}.{FORMATS[kind][0]}")
+    return import_module(f"{__name__}.{_FORMATS[kind][0]}")
 
 
 class ReadsPiece(NamedTuple):

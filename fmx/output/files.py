@@ -19,7 +19,7 @@ from ..errors import OutputError, cannot_write, shown
 from ..input.streams import STANDARD
 from ..system import PLACE, DraftFile, widen
 
-INDEXES = ".bai", ".csi", ".crai"  # of BAM and CRAM
+_INDEXES = ".bai", ".csi", ".crai"  # of BAM and CRAM
 
 
 class OutputFile:
@@ -36,8 +36,8 @@ class OutputFile:
         with named_output(path):
             if path == STANDARD:
                 self.file: BinaryIO = sys.stdout.buffer
-            elif in_folder or is_special(path):
-                descriptor = None if in_folder else descriptor_of(path)
+            elif in_folder or _is_special(path):
+                descriptor = None if in_folder else _descriptor_of(path)
                 place = path if descriptor is None else os.dup(descriptor)
                 self.file = open(place, "xb" if in_folder else "wb")  # noqa: SIM115
                 stack.callback(self._close)
@@ -78,7 +78,7 @@ class OutputFile:
     def commit(self) -> set[Path]:
         """Rename the complete drafts to their final names; return their folders, to be synced to disk."""
         with named_output(self.path):
-            for suffix in INDEXES if self._drafts else ():
+            for suffix in _INDEXES if self._drafts else ():
                 with suppress(FileNotFoundError):
                     os.unlink(f"{self._drafts[0].final}{suffix}")
             for draft in self._drafts:
@@ -86,15 +86,15 @@ class OutputFile:
         return {draft.final.parent for draft in self._drafts}
 
 
-def is_special(path: str) -> bool:
+def _is_special(path: str) -> bool:
     """Whether a path exists and is not a regular file, or names an open descriptor.  Raises OSError."""
     try:
-        return not stat.S_ISREG(os.stat(path).st_mode) or descriptor_of(path) is not None
+        return not stat.S_ISREG(os.stat(path).st_mode) or _descriptor_of(path) is not None
     except FileNotFoundError:
         return False
 
 
-def descriptor_of(path: str) -> int | None:
+def _descriptor_of(path: str) -> int | None:
     """The open descriptor that a path such as /dev/stdout or /dev/fd/3 names; keeps its append mode."""
     while os.path.islink(path):
         folder = os.path.realpath(os.path.dirname(path))
@@ -136,12 +136,12 @@ class ReadsFile(NamedTuple):
         return BGZF_END if self.is_gzip else b""
 
 
-def is_gzip(path: str) -> bool:
+def _is_gzip(path: str) -> bool:
     """Return whether an output file of reads is to be compressed, by its name."""
     return path.lower().endswith(".gz")
 
 
-def of_mates(path: str | Path) -> tuple:
+def _of_mates(path: str | Path) -> tuple:
     """Return the names for mates 1 and mates 2: clean.fq.gz becomes clean_1.fq.gz and clean_2.fq.gz."""
     folder, name = os.path.split(path)
     stem, dot, suffix = name.partition(".")
@@ -149,7 +149,7 @@ def of_mates(path: str | Path) -> tuple:
 
 
 TARGET = "{target}"  # in the name of an output: replaced by the name of a target
-AMBIGUOUS = "ambiguous"  # instead, for reads of several targets
+_AMBIGUOUS = "ambiguous"  # instead, for reads of several targets
 _OTHERS, _SHARDS = 64, 8  # other files that are open; shards at a time in a process
 
 
@@ -159,7 +159,7 @@ class ReadsOutput:
     go to two files.
 
     The first have destination 0, the others 1.  With TARGET in ``mapped``, ``targets`` replace it, each of
-    which is a destination: contigs, ``by_group`` groups, or guides; then AMBIGUOUS, for reads of several
+    which is a destination: contigs, ``by_group`` groups, or guides; then _AMBIGUOUS, for reads of several
     targets, unless these go ``to_each``.
     """
 
@@ -181,10 +181,10 @@ class ReadsOutput:
         Raises OutputError if two become one, or if there are more than files can be open.
         """
         targets: dict[str, str] = {}
-        for name in [*names, *([] if self.to_each else [AMBIGUOUS])]:
+        for name in [*names, *([] if self.to_each else [_AMBIGUOUS])]:
             target = re.sub(r"^$|^\.|[/\0-\x1f\x7f]", "_", name)
             if target in targets:
-                other = "the reads of several targets" if name == AMBIGUOUS else shown(name)
+                other = "the reads of several targets" if name == _AMBIGUOUS else shown(name)
                 raise OutputError(
                     f"--al {self.mapped}: {shown(targets[target])} and {other} would be written to the same "
                     f"file, with the name {shown(target)}: rename one of them"
@@ -201,12 +201,12 @@ class ReadsOutput:
         of_targets = [(i, f"al.{i}", target, self.mapped) for i, target in enumerate(self.targets)]
         mapped = of_targets or [(0, "al", "", self.mapped)]
         for number, name, target, path in [*mapped, (len(mapped), "un", "", self.unmapped)]:
-            paths = of_mates(path) if path and self.has_mates else filter(None, [path])
+            paths = _of_mates(path) if path and self.has_mates else filter(None, [path])
             for mate, each in enumerate(paths, int(self.has_mates)):
                 which = ", ".join(filter(None, [target, ("", "first mates", "second mates")[mate]]))
                 option = f"--{name[:2]} ({which})" if which else f"--{name[:2]}"
                 unique = f"{name}_{mate}" if mate else name
-                file = ReadsFile(number, is_gzip(each), mate, unique, option)
+                file = ReadsFile(number, _is_gzip(each), mate, unique, option)
                 each = each.replace(TARGET, target) if target else each
                 if each in files:
                     raise OutputError(

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from .queries.near_words import Pieces
 
 
-N_READS = 1 << 15  # most reads that are planned together
-SLOW, OFTEN = 1e7, 100.0  # occurrences by chance: of a batch, which take a second, and of a read
+_N_READS = 1 << 15  # most reads that are planned together
+SLOW, _OFTEN = 1e7, 100.0  # occurrences by chance: of a batch, which take a second, and of a read
 _AHEAD = 32  # rows, reads, or hits of one, between a prefetch and the access
 
 
@@ -124,7 +124,7 @@ class NearFinder(ReadFinder):
         n, v = np.arange(32), self._most
         words = 1 + 3 * n * (v > 0) + 4.5 * n * (n - 1) * (v > 1)
         by_chance = 2 * self._lookups.n_text * words / 4.0**n
-        often = by_chance >= OFTEN
+        often = by_chance >= _OFTEN
         n_reads = np.bincount(np.minimum(lengths, n[-1]), minlength=n.size)[often]
         total = (n_reads * by_chance[often]).sum()
         say = self.hooks.say
@@ -232,7 +232,7 @@ class NearFinder(ReadFinder):
         sizes, batches = self.options.sizes, [subset(each.batch, reads) for each in mates]
         searched, strands = [which[reads] for which in can_occur], self.options.strands
         lengths = np.sum([batch.length for batch in batches], axis=0)
-        for start, stop in runs(np.maximum(lengths, sizes.bases // N_READS), sizes.bases):
+        for start, stop in runs(np.maximum(lengths, sizes.bases // _N_READS), sizes.bases):
             with self.timed("plan"):
                 patterns = [
                     sets.make_sets(batch, start, stop, which, strands, self._table)
@@ -268,7 +268,7 @@ class NearFinder(ReadFinder):
         matches = [
             match
             for part, (each, locator) in zip(self.parts, results, strict=True)
-            for match in compare_words(
+            for match in _matches_in_part(
                 part.text, locator, words, Intervals(each.lo[i:j], each.hi[i:j]), self.options.sizes.matches
             )
         ]
@@ -307,7 +307,7 @@ def _replaced(ours: Candidates, theirs: Candidates, reads: np.ndarray, start: in
     return Candidates(first, keys[np.repeat(begin - first[:-1], n) + np.arange(first[-1])])
 
 
-def compare_words(
+def _matches_in_part(
     text: PartText, locator: Any, words: WordBatch, intervals: Intervals, n_matches: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield the matches of words by their Intervals in a part: (pattern, key), int64[n], by read.
@@ -365,7 +365,7 @@ def _compare_words(text, words, intervals, done, out, scratch):
 def _compare_waiting(text, words, n_waiting, scratch, out, n):
     """Compare the positions that wait; return the number of matches so far."""
     for j in range(n_waiting):
-        key = match_at(text, words, scratch[0, j], scratch[1, j])
+        key = _match_at(text, words, scratch[0, j], scratch[1, j])
         if key >= 0:
             out[0][n], out[1][n] = words.pattern[scratch[0, j]], key
             n += 1
@@ -373,7 +373,7 @@ def _compare_waiting(text, words, n_waiting, scratch, out, n):
 
 
 @inlined
-def match_at(text, words, word, position):
+def _match_at(text, words, word, position):
     """Return the key of the match of a word's pattern at a position of the part, or -1.
 
     Returns -1 also if an earlier piece finds this match.

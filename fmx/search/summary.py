@@ -93,7 +93,7 @@ class Summary(Sums):
             weight_of_mapped = weight * (eligible > 0)
             summary.lengths, summary.multiplicity = no_lengths(), histogram(eligible, weight_of_mapped)
             for each in mates:
-                count_lengths(each.batch.length, each.weight, summary.lengths)
+                _count_lengths(each.batch.length, each.weight, summary.lengths)
             if options.near and fewest is not None:
                 most = 2 * len(mates) + 1
                 summary.mismatches = np.bincount(fewest, weight_of_mapped, most).astype(np.int64)
@@ -214,7 +214,7 @@ def no_lengths() -> np.ndarray:
 
 
 @compiled
-def count_lengths(length, weight, counts):
+def _count_lengths(length, weight, counts):
     """Count each ``length`` int64[n] in ``counts`` int64[N_CLASSES], ``weight`` int64[n] times."""
     for i in range(length.size):
         counts[class_of(length[i])] += weight[i]
@@ -224,7 +224,7 @@ def histogram(length: np.ndarray, weight: np.ndarray | None = None) -> np.ndarra
     """Return int64[N_CLASSES]: counts of ``length`` int64[n], each ``weight`` [n] times, once by default."""
     counts = no_lengths()
     weight = np.ones(length.size, np.int64) if weight is None else np.asarray(weight, np.int64)
-    count_lengths(length, weight, counts)
+    _count_lengths(length, weight, counts)
     return counts
 
 

@@ -66,7 +66,7 @@ _LENGTH_BITS = 7  # of a key, which is text position << 8 | number of bases << 1
 
 @inlined
 def extent_of(key):
-    """Return (text position, number of bases, at most search.LONGEST + limits.PAM[1]) of a site."""
+    """Return (text position, number of bases, at most the longest guide + limits.PAM[1]) of a site."""
     return key >> (_LENGTH_BITS + 1), (key >> 1) & ((1 << _LENGTH_BITS) - 1)
 
 

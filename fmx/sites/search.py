@@ -28,7 +28,7 @@ from .kernels import HEAD, Part, SiteForm, lines_of
 if TYPE_CHECKING:
     from ..guides.library import Library
 
-SHORTEST, LONGEST = 16, 28  # bases of a guide
+_SHORTEST, _LONGEST = 16, 28  # bases of a guide
 _CODES = str.maketrans("ACGT", "0123")
 _PIECE = 1 << 18  # bases of the text that a thread takes at a time
 _AT_ONCE = 1 << 14  # sites, and lines, that are made at a time
@@ -91,8 +91,8 @@ def checked(library: "Library") -> "Library":
         if other := sequence.strip("ACGT"):
             what = f"its sequence contains {other[0]}; only A, C, G and T can be searched for"
             raise InputError(library.path, f"guide {shown(name)}", what)
-        if not SHORTEST <= len(sequence) <= LONGEST:
-            size, limit = n_of(len(sequence), "base"), f"{SHORTEST} to {LONGEST}, without the PAM"
+        if not _SHORTEST <= len(sequence) <= _LONGEST:
+            size, limit = n_of(len(sequence), "base"), f"{_SHORTEST} to {_LONGEST}, without the PAM"
             raise InputError(library.path, f"guide {shown(name)}", f"its sequence has {size}; needs {limit}")
     return library
 
@@ -118,14 +118,14 @@ def batches(
                 np.add.at(counts, rank[chosen], 1)
                 n_sites += pieces[-1][0].size
                 if n_sites > limit:
-                    rank, key = sorted_sites(pieces, counts.size, options.most)
+                    rank, key = _sorted_sites(pieces, counts.size, options.most)
                     while 2 * rank.size > limit and last - first > 1:
                         last = (first + last) // 2
                         counts = counts[: 8 * (last - first)]
                         rank, key = rank[rank < counts.size], key[rank < counts.size]
                     pieces, n_sites, limit = [(rank, key)], rank.size, max(limit, 2 * rank.size)
         of_guides = counts.reshape(-1, 8)[:, : options.mismatches + 1]
-        yield first, *sorted_sites(pieces, counts.size, options.most), of_guides
+        yield first, *_sorted_sites(pieces, counts.size, options.most), of_guides
 
 
 def _matches(
@@ -164,7 +164,7 @@ def _matches(
     return run_ordered(plan(), [work] * options.n_threads, None)
 
 
-def sorted_sites(pieces: Sequence[tuple], n_ranks: int, most: int | None) -> tuple[np.ndarray, np.ndarray]:
+def _sorted_sites(pieces: Sequence[tuple], n_ranks: int, most: int | None) -> tuple[np.ndarray, np.ndarray]:
     """Return (rank, key) of the sites of ``pieces`` in order, at most ``most`` of each guide."""
     rank, key = map(np.concatenate, zip(*pieces, strict=True))
     counts = np.bincount(rank, minlength=n_ranks)

@@ -7,7 +7,7 @@ import click
 from ...report import KINDS, JobOutput
 from .. import options
 
-TABLES = ["mageck", "long"]
+_TABLES = ["mageck", "long"]
 
 
 def _bases(text: str) -> tuple[str, ...]:
@@ -83,7 +83,7 @@ library_columns = click.option(
     "Output",
     options.output,
     options.output_format(
-        TABLES, "mageck", "mageck (MAGeCK's table), long (one line per guide and sample)"
+        _TABLES, "mageck", "mageck (MAGeCK's table), long (one line per guide and sample)"
     ),
     click.option("--al", type=options.READS,
                  help="Also write the assigned reads to FILE, unchanged; compressed if it ends with .gz. "
@@ -116,7 +116,7 @@ def command(args: SimpleNamespace) -> None:
     from ...output.files import ReadsOutput
     from ..dispatch import run_job
 
-    kind = options.format_of(args.kind, args.output, TABLES, "mageck")
+    kind = options.format_of(args.kind, args.output, _TABLES, "mageck")
     try:
         names = args.names and args.names.split(",")
         first, sheet = args.mates1 or args.reads, args.samples

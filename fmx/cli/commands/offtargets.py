@@ -10,7 +10,7 @@ from ...report import KINDS, JobOutput
 from .. import options
 from .count import library_columns
 
-FORMATS = ["tsv", "bed", "parquet"]
+_FORMATS = ["tsv", "bed", "parquet"]
 
 
 def _pams(context: click.Context, param: click.Parameter, pams: tuple[str, ...]) -> tuple[str, ...]:
@@ -44,7 +44,7 @@ def _pams(context: click.Context, param: click.Parameter, pams: tuple[str, ...])
 @options.group(
     "Output",
     options.output,
-    options.output_format(FORMATS, "tsv"),
+    options.output_format(_FORMATS, "tsv"),
     click.option("--summary", type=options.TABLE,
                  help="Also write a table of guides: number of sites by mismatches, and whether exactly "
                  "one site has no mismatch."),
@@ -70,7 +70,7 @@ def command(args: SimpleNamespace) -> None:
     fmx offtargets -l guides.csv --pam TTTV --pam-5prime genome.fa -o sites.bed
     fmx offtargets -l guides.csv -m 100 genome.fmx --summary guides.tsv -o sites.parquet
     """
-    kind = options.format_of(args.kind, args.output, FORMATS, "tsv")
+    kind = options.format_of(args.kind, args.output, _FORMATS, "tsv")
     from ...jobs.offtargets import SitesJob
     from ...sites.search import SiteOptions
     from ..dispatch import run_job

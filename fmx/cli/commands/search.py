@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _BASES = options.number(0, 2**31)
 _INSERT = options.number(*limits.INSERT)
-MOST = 500  # bases in the insert of a proper pair
+_MOST = 500  # bases in the insert of a proper pair
 _ORIENTATIONS = {"fr": "towards each other", "rf": "away from each other", "ff": "in the same direction"}
 # Parameters under these headings concern hits, which --min-match does not write, but for some.
 _OF_HITS, _OF_READS = ("Hits", "Pairs", "Output"), ("stretch", "forward_only", "reverse_only", "reference")
@@ -91,7 +91,7 @@ def _check_reference(path: str) -> None:
     click.option("--min-insert", "least", type=_INSERT,
                  help="Smallest insert size of a proper pair, in bases.  [default: 0]"),
     click.option("--max-insert", "most", type=_INSERT,
-                 help=f"Largest insert size of a proper pair, in bases.  [default: {MOST}]"),
+                 help=f"Largest insert size of a proper pair, in bases.  [default: {_MOST}]"),
     *(
         click.option(f"--{name}", is_flag=True,
                      help=f"Mates of a proper pair point {how}{' (default)' if name == 'fr' else ''}.")
@@ -263,7 +263,7 @@ def _pairing_of(args: SimpleNamespace, first: tuple, second: tuple) -> "Pairing 
         for name in (*orientations, *(name for name, bases in insert.items() if bases is not None)):
             raise click.UsageError(f"--{name} needs pairs: give them as -1 and -2, or with --interleaved")
         return None
-    least, most = args.least or 0, MOST if args.most is None else args.most
+    least, most = args.least or 0, _MOST if args.most is None else args.most
     options.refuse(
         (orientations[1:], f"give only one of --{' and --'.join(orientations[:2])}"),
         (least > most, f"--min-insert {least} is more than --max-insert {most}"),

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from ...index.reference import Reference
     from ..search_output import SearchOutput
 
-MAX_CONTIG = 2**31 - 1  # bases
+_MAX_CONTIG = 2**31 - 1  # bases
 _NIBBLE = np.full(256, 15, np.uint8)  # letter -> 4-bit code of BAM
 for _code, _letter in enumerate(b"=ACMGRSVTWYHKDBN"):
     _NIBBLE[_letter] = _code
@@ -63,10 +63,10 @@ def header(reference: "Reference", sam_header: bytes, names: "put.NameLines") ->
     Raises UnsupportedError for a contig that is too long for BAM.
     """
     longest = int(np.argmax(reference.lengths))
-    if reference.lengths[longest] > MAX_CONTIG:
+    if reference.lengths[longest] > _MAX_CONTIG:
         raise UnsupportedError(
             f"contig {reference.names[longest]} has {reference.lengths[longest]} bases, but BAM supports at "
-            f"most {MAX_CONTIG}: write SAM"
+            f"most {_MAX_CONTIG}: write SAM"
         )
     n = reference.lengths.size
     table = np.empty(names.data.size + 9 * n, np.uint8)
@@ -94,7 +94,7 @@ def open_hits(reference: "Reference", output: "SearchOutput", sam_header: SamHea
     head = header(reference, sam_header(form.names), form.names)
     if output.tags & COMMENTS:  # samtools converts the records
         return sam.open_hits(reference, output, sam_header)
-    if is_needed(output):  # samtools takes uncompressed records
+    if _is_needed(output):  # samtools takes uncompressed records
         return HitWriter(form, True), head
     return HitWriter(form, True, deflate, BGZF_END), deflate(np.frombuffer(head, np.uint8))
 
@@ -200,13 +200,13 @@ def _put_read(out, at, batch, r, reverse):
 # CRAM stores the bases of reads (no_ref), so that it can be read without the reference, unless a FASTA file
 # is given.
 
-MEMORY = 1 << 30  # bytes of records that all threads hold at a time
-LEAST = 32 << 20  # of these, per thread
+_MEMORY = 1 << 30  # bytes of records that all threads hold at a time
+_LEAST = 32 << 20  # of these, per thread
 _AT_ONCE = 1 << 20  # bytes that are read
-LONGEST = 2**29  # longest contig that .bai supports, in bases; longer ones need .csi
+_LONGEST = 2**29  # longest contig that .bai supports, in bases; longer ones need .csi
 
 
-def is_needed(output: "SearchOutput") -> bool:
+def _is_needed(output: "SearchOutput") -> bool:
     """Return whether the records of BAM or CRAM go through samtools."""
     return output.sort or output.kind == "cram" or bool(output.tags & COMMENTS)
 
@@ -238,7 +238,7 @@ class Samtools(Container):
                 stack.callback(os.close, target)
             name = file.draft or "-"
             if self.index:
-                options += ["-m", str(LEAST if file.in_folder else max(MEMORY // n_threads, LEAST))]
+                options += ["-m", str(_LEAST if file.in_folder else max(_MEMORY // n_threads, _LEAST))]
                 folder: str | Path = (
                     stack.enter_context(DraftFolder(file.path)).path
                     if file.draft
@@ -335,8 +335,8 @@ def _close(pipe: BinaryIO) -> None:
 
 def container(reference: "Reference", output: "SearchOutput") -> Container:
     """Return the container of an output: samtools, if it is needed."""
-    if not is_needed(output):
+    if not _is_needed(output):
         return PLAIN
     fasta = os.path.abspath(output.fasta) if output.fasta and output.kind == "cram" else None
-    index = ".crai" if output.kind == "cram" else ".csi" if max(reference.lengths) > LONGEST else ".bai"
+    index = ".crai" if output.kind == "cram" else ".csi" if max(reference.lengths) > _LONGEST else ".bai"
     return Samtools(output.kind, index if output.sort else None, fasta)

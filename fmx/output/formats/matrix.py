@@ -187,7 +187,7 @@ class PairMatrix(Container):
     @contextmanager
     def opened(self, file: "OutputFile", n_threads: int) -> Iterator["_Values"]:
         """Collect the pieces."""
-        queries, dtype = self.queries[self.first : self.end], dtype_of(self.values)
+        queries, dtype = self.queries[self.first : self.end], _dtype_of(self.values)
         targets = self.targets[self.first if self.is_half else 0 :]
         try:
             matrix = np.zeros((len(queries), len(targets)), dtype)
@@ -213,10 +213,10 @@ class PairMatrix(Container):
         else:
             rows = (line.split(b" ")[1:] for line in text.splitlines()[1:])
         for i, row in enumerate(rows):
-            yield np.array(row, dtype_of(self.values))[i if self.is_half else 0 :].tobytes()
+            yield np.array(row, _dtype_of(self.values))[i if self.is_half else 0 :].tobytes()
 
 
-def dtype_of(values: str) -> np.dtype:
+def _dtype_of(values: str) -> np.dtype:
     """Return the dtype of scores or of identities."""
     return np.dtype(np.int64 if values == "score" else np.float64)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _HEAD, _REVERSE, _LENGTH, _GAP = map(put.as_bytes, ("> ", " Reverse", "  Len = ", "  "))
 
 
-class Mummer(NamedTuple):
+class _Mummer(NamedTuple):
     """``width`` of the column of contigs, 0 for none; ``which`` strands have header lines (reads.pack);
     ``original`` and ``lengths``: mummer's options -c and -L."""
 
@@ -33,11 +33,11 @@ def open_matches(reference: "Reference", output: Any, which: int, sam_header: Sa
     columns = output.four_columns or len(reference.names) > 1
     names, blocks = contigs_of(reference)
     width = int(np.diff(names.first).max()) - 1 if columns else 0
-    form = Mummer(names, blocks, which, width, output.original, output.lengths)
+    form = _Mummer(names, blocks, which, width, output.original, output.lengths)
     return MatchWriter(form), b""
 
 
-@put_head.register(Mummer)
+@put_head.register(_Mummer)
 def _put_head(form, out, at, batch, row):
     if form.which & (REVERSE if row & 1 else FORWARD) == 0:
         return at
@@ -51,7 +51,7 @@ def _put_head(form, out, at, batch, row):
     return put.byte(out, at, put.LINE)
 
 
-@put_record.register(Mummer)
+@put_record.register(_Mummer)
 def _put_match(form, out, at, batch, record):
     if form.width:
         end = at + _GAP.size + form.width

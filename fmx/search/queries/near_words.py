@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from ...input.sets import Sets
 
 
-MOST_MISMATCHES = 2  # changed symbols that _spell_piece knows
+_MOST_MISMATCHES = 2  # changed symbols that _spell_piece knows
 LONGEST = 64  # symbols of a piece: two packed words
-MOST_SYMBOLS = (MOST_MISMATCHES + 1) * LONGEST  # symbols of a pattern that pieces are cut from
+MOST_SYMBOLS = (_MOST_MISMATCHES + 1) * LONGEST  # symbols of a pattern that pieces are cut from
 APART, TWO_ENDS, OVERLAPPING = range(3)
 _LOOKUP, _ROW = 1.0, 0.4  # costs: of looking up a word (the unit), and of comparing each of its rows
 _LOOKUP_BOTH = 1.4  # of looking up both words of a pair in a sparse suffix array
 _NEVER = np.inf
-_EMPTY, _SPELLED, _ONCE, _TWICE, N_SUMS = range(5)  # columns of sums, see _add_symbol
+_EMPTY, _SPELLED, _ONCE, _TWICE, _N_SUMS = range(5)  # columns of sums, see _add_symbol
 
 
 class Lookups(NamedTuple):
@@ -75,7 +75,7 @@ class Way(NamedTuple):
 def ways_of(v: int, lookups: Lookups) -> np.ndarray:
     """Return how patterns of single bases are cut: width and kind by length, int64[2 * n]."""
     ways = np.zeros(2 * (MOST_SYMBOLS + 1), np.int64)
-    _fill_ways(v, lookups, np.zeros((MOST_SYMBOLS + 1, N_SUMS)), ways)
+    _fill_ways(v, lookups, np.zeros((MOST_SYMBOLS + 1, _N_SUMS)), ways)
     return ways
 
 
@@ -104,7 +104,7 @@ def _cost(lookups, width):
 
 @inlined
 def _add_symbol(sums, n, symbol):
-    """Fill row n of ``sums`` float64[.., N_SUMS]: n symbols of a pattern, the last is ``symbol``.
+    """Fill row n of ``sums`` float64[.., _N_SUMS]: n symbols of a pattern, the last is ``symbol``.
 
     Columns: number of empty sets; words, with any base for an empty set; for one changed symbol, the sum of
     the other words per word; the sum of their squares.
@@ -165,11 +165,11 @@ def _cheaper(best, way):
 
 
 @inlined
-def best_of_sets(sets, i, v, lookups, room):
+def _best_of_sets(sets, i, v, lookups, room):
     """Return the cheapest Way to cover a pattern of sets, from spans between sets of not just one base.
 
     The time is linear in the length of a pattern if it has a few such sets, else quadratic. ``room``:
-    (sums float64[MOST_SYMBOLS + 1, N_SUMS], starts int64[MOST_SYMBOLS + 1]).
+    (sums float64[MOST_SYMBOLS + 1, _N_SUMS], starts int64[MOST_SYMBOLS + 1]).
     """
     sums, starts = room
     n = min(sets.length[i], np.int64(MOST_SYMBOLS))
@@ -205,12 +205,12 @@ def _words_in(sums, start, length, n, v):
     return _words_of_span(sums, start, start + length, _most_in(sums, start, length, n, v))
 
 
-ROOM = LONGEST // WORD  # packed words per word
+_ROOM = LONGEST // WORD  # packed words per word
 
 # Columns of a piece: its symbols ``START`` to ``START + LENGTH``. Its words have ``LEAST`` to
 # ``MOST_CHANGED`` symbols changed, all between ``INNER`` and ``OUTER``.
 START, LENGTH, INNER, OUTER, LEAST, MOST_CHANGED, N_COLUMNS = range(7)
-MOST_PIECES = MOST_MISMATCHES + 1
+MOST_PIECES = _MOST_MISMATCHES + 1
 
 
 class Pieces(NamedTuple):
@@ -228,29 +228,29 @@ def plan(sets: "Sets", v: int, lookups: Lookups) -> Pieces:
     """Return the pieces of patterns (Sets); the Lookups must allow each pattern to be covered."""
     n = sets.length.size
     pieces = Pieces(np.zeros((n, MOST_PIECES, N_COLUMNS), np.int64), np.zeros(n // 2, np.int64))
-    room = np.empty((MOST_SYMBOLS + 1, N_SUMS)), np.empty(MOST_SYMBOLS + 1, np.int64)
+    room = np.empty((MOST_SYMBOLS + 1, _N_SUMS)), np.empty(MOST_SYMBOLS + 1, np.int64)
     _plan(sets, v, lookups, ways_of(v, lookups), room, pieces)
     return pieces
 
 
 @compiled
 def _plan(sets, v, lookups, ways, room, pieces):
-    """Fill Pieces, which hold zeros. ``ways``: result of ways_of. ``room``: as in best_of_sets."""
+    """Fill Pieces, which hold zeros. ``ways``: result of ways_of. ``room``: as in _best_of_sets."""
     for r in range(pieces.n_words.size):
-        i = pattern_of(sets, r)
+        i = _pattern_of(sets, r)
         length = sets.length[i]
         if length > 0 and sets.is_plain[i]:
             row = 2 * min(length, np.int64(MOST_SYMBOLS))
             way = Way(0.0, np.int64(0), length, v, at(ways, row), at(ways, row + 1))
             plan_read(sets, r, way, pieces)
         elif length > 0:
-            plan_read(sets, r, best_of_sets(sets, i, v, lookups, room), pieces)
+            plan_read(sets, r, _best_of_sets(sets, i, v, lookups, room), pieces)
 
 
 @inlined
 def plan_read(sets, r, way, pieces):
     """Write the pieces of read r and of its reverse complement, as a Way cuts them; Pieces hold zeros."""
-    i = pattern_of(sets, r)
+    i = _pattern_of(sets, r)
     length = sets.length[i]
     _cut(way, pieces, i)
     for j in range(MOST_PIECES):
@@ -263,7 +263,7 @@ def plan_read(sets, r, way, pieces):
 
 
 @inlined
-def pattern_of(sets, r):
+def _pattern_of(sets, r):
     """Return the pattern whose words are spelled for read r: 2r, or 2r + 1 if only that one is searched."""
     return 2 * r if sets.length[2 * r] > 0 else 2 * r + 1
 
@@ -335,7 +335,7 @@ def spell(sets: "Sets", pieces: Pieces, start: int, stop: int) -> Words:
     """Return the words of reads start to stop."""
     n = 2 * int(pieces.n_words[start:stop].sum())
     first, length, pattern, piece = np.empty((4, n), np.int64)
-    words = Words(Patterns(np.empty(ROOM * n + 1, np.uint64), first, length), pattern, piece)
+    words = Words(Patterns(np.empty(_ROOM * n + 1, np.uint64), first, length), pattern, piece)
     _spell(sets, pieces, start, stop, words)
     return words
 
@@ -344,7 +344,7 @@ def spell(sets: "Sets", pieces: Pieces, start: int, stop: int) -> Words:
 def _spell(sets, pieces, start, stop, words):
     packed, n = words.patterns.words, np.int64(0)
     for r in range(start, stop):
-        i = pattern_of(sets, r)
+        i = _pattern_of(sets, r)
         for j in range(MOST_PIECES):
             piece = pieces.columns[i, j]
             if piece[LENGTH] == 0:
@@ -355,7 +355,7 @@ def _spell(sets, pieces, start, stop, words):
                 for row in range(2 * k, 2 * k + 2):
                     other = 2 * r + (row & 1)
                     words.pattern[row], words.piece[row] = other, j
-                    words.patterns.first[row] = ROOM * row
+                    words.patterns.first[row] = _ROOM * row
                     words.patterns.length[row] = min(piece[LENGTH], sets.length[other])
             n = done
 
@@ -363,7 +363,7 @@ def _spell(sets, pieces, start, stop, words):
 @inlined
 def _word_of(n, i):
     """Return where in ``packed`` the word of pattern i in pair n begins."""
-    return ROOM * (2 * n + (i & 1))
+    return _ROOM * (2 * n + (i & 1))
 
 
 @inlined
