@@ -63,6 +63,11 @@ def name_of(path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+MODULES = {
+    name_of(path).removesuffix(".py").removesuffix("/__init__").replace("/", "."): path for path in FILES
+}
+
+
 def test_the_table_has_a_row_for_each_package():
     assert "fmx.compiler.numba_cpu" in imports_of(ROOT / "fmx" / "compiler" / "functions.py")  # by its name
     assert [name for name, _ in PACKAGES] == list(dict.fromkeys(name for name, _ in PACKAGES))
@@ -106,10 +111,7 @@ def test_no_two_classes_have_the_same_name():
 
 def test_there_are_no_import_cycles():
     """Imports that are only for type annotations count too."""
-    modules = {
-        name_of(path).removesuffix(".py").removesuffix("/__init__").replace("/", "."): path for path in FILES
-    }
-    needs = {}
+    modules, needs = MODULES, {}
     for module, path in modules.items():
         names = imports_of(path)
         found = {name if name in modules else name.rpartition(".")[0] for name in names}
@@ -121,6 +123,60 @@ def test_there_are_no_import_cycles():
                 reached[module] |= reached[middle]
     circling = {module.removeprefix("fmx.") for module in modules if module in reached[module]}
     assert circling == set()
+
+
+LOOKED_UP = {  # by name: of commands, formats and layouts; by child processes and programs of tests
+    "command", "container", "main", "open_hits", "open_matches", "open_pairs", "FAMILY", "KSTEP", "SAMPLED",
+    "Cofi", "CofiBranching", "InTurn", "SparseMatrix", "device_function", "linked", "texts_of", "ways_of",
+    "work",
+}  # fmt: skip
+
+
+def definitions(path):
+    """Yield (name, node) of what a module defines, also in ``if`` and ``with``."""
+    waiting = list(nodes_of(path)[0].body)
+    for node in waiting:
+        if isinstance(node, ast.If | ast.With):
+            waiting += node.body
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name, node
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            for target in getattr(node, "targets", None) or [node.target]:
+                yield from (
+                    (x.id, node) for x in getattr(target, "elts", [target]) if isinstance(x, ast.Name)
+                )
+
+
+def names_used(path) -> set:
+    """Full names that a file imports or may take from a module that it imports, by attribute or by string."""
+    imports = imports_of(path)
+    words = {getattr(node, "attr", None) or getattr(node, "value", None) for node in nodes_of(path)}
+    return imports | words | {f"{module}.{word}" for module in imports & MODULES.keys() for word in words}
+
+
+def visible(node) -> str:
+    """What callers of a public function see: its parameters, result and docstring; all of another node."""
+    if isinstance(node, ast.FunctionDef):
+        return f"{ast.unparse(node.args)} {ast.unparse(node.returns or [])} {ast.get_docstring(node)}"
+    return ast.unparse(node)
+
+
+def test_a_leading_underscore_marks_the_names_that_only_their_file_uses():
+    """A public class may be one that public functions and classes of its file name."""
+    users = [path for folder in ("fmx", "tests", "docs") for path in (ROOT / folder).rglob("*.py")]
+    used = set().union(*map(names_used, users))
+    found = {}
+    for module, path in MODULES.items():
+        public = {name: node for name, node in definitions(path) if not name.startswith("_")}
+        seen = {name: set(re.findall(r"\w+", visible(node))) for name, node in public.items()}
+        unused = {name for name in public if name not in LOOKED_UP and f"{module}.{name}" not in used}
+        classes = {name for name in unused if re.match("[A-Z][a-z]", name)}
+        unused -= {name for name in classes for other in seen if other != name and name in seen[other]}
+        if unused and not path.match("*/primitives_llvm.py"):  # which has the names of primitives
+            found[name_of(path)] = unused
+    assert found == {}
+    imported = [name for path in FILES for name in imports_of(path) if re.match(r"fmx\..*\._[a-z]", name)]
+    assert imported == []  # of attributes, ruff checks this
 
 
 BARE = {
