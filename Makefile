@@ -79,7 +79,7 @@ nightly: $(DEV)
 	PYTHONHASHSEED=$(SEED) $(PYTEST) --nightly --shuffle $(SEED)
 	$(SIMULATED) NUMBA_DISABLE_JIT=1 $(PYTEST) --nightly tests/cuda
 	$(SIMULATED) $(PYTEST) --nightly tests/cuda/test_gpu_pairwise.py
-	$(MAKE) -j 2 -O docs mutants fuzz MUTANTS=5 SECONDS=600 SEED=$(SEED)
+	$(MAKE) -j 2 -O docs mutants fuzz MUTANTS=3 SECONDS=600 SEED=$(SEED)
 
 # Lines and branches of fmx that no test runs: those of 'make test' under coverage, with branches that are never
 # taken. Compiled functions count where they are Python: in the CUDA simulator. PACKAGES="output report" for these alone.

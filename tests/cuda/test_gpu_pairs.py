@@ -84,7 +84,8 @@ def test_pairs_are_those_of_the_cpu(mode, opened, tmp_path, on_cpu):
 @pytest.mark.parametrize("name", OUTPUTS)
 def test_every_format_has_the_bytes_of_the_cpu(name, opened, tmp_path, on_cpu):
     files = files_of(tmp_path, is_named=name in ("BAM", "no unmapped"))
-    assert both(opened, files, tmp_path, on_cpu, MODES["all"], **OUTPUTS[name])[3] == 0
+    mode = MODES["drawn" if name == "BAM" else "all"]  # the simulator deflates slowly
+    assert both(opened, files, tmp_path, on_cpu, mode, **OUTPUTS[name])[3] == 0
 
 
 def test_files_of_any_kind_give_the_same(opened, tmp_path, on_cpu):
