@@ -228,6 +228,7 @@ def _fill_codes(codes):
 
 @inlined
 def set_fixed_lengths(codes):
+    """Set the code lengths of a fixed block (section 3.2.6) in Codes."""
     for i in range(288):
         codes.literals.lengths[i] = 8 if i < 144 else 9 if i < 256 else 7 if i < 280 else 8
     for i in range(32):

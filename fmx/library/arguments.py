@@ -56,6 +56,7 @@ def checked(name: str, value: Any, what: str, kinds: Any, is_right: Callable[[An
 
 
 def threads(value: object) -> int:
+    """Return the number of threads; for None, that of the available cores."""
     return whole("threads", value, limits.THREADS, available_cores())
 
 
@@ -85,10 +86,12 @@ def names(name: str, value: object) -> list[str]:
 
 
 def strand_set(value: object) -> int:
+    """Return strands, from one of both, forward and reverse, as bits (dna.py)."""
     return _STRANDS[one_of("strands", value, _STRANDS)]
 
 
 def near(mismatches: object, iupac: object = False, **how: bool) -> Near | None:
+    """Return the options of near matches; None for an exact search.  ``how``: other fields of Near."""
     most = whole("mismatches", mismatches, limits.MISMATCHES, 0)
     is_near = yes_or_no("iupac", iupac) or most > 0
     return Near(most, bool(iupac), **how) if is_near else None
