@@ -78,7 +78,7 @@ def test_a_few_sequences_of_each_kind_are_aligned_as_defined(scoring):
             assert found == wanted(few, scoring, definition, 0.9)
 
 
-@examples(100)
+@examples(60)
 @given(
     st.randoms(use_true_random=False),
     st.integers(0, 4),

@@ -99,15 +99,15 @@ def test_matches_of_any_text_and_queries(tmp_path_factory, algorithm, contigs, d
     assert rows(found) == expect_rows(contigs, queries, least, strands, unique)
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_long_matches_and_repeats(algorithm, index_of):
+def test_long_matches_and_repeats(index_of):
     """Matches over many words, and windows with more rows than are looked at in one go."""
     unit = random_letters(700, "unit")
     contigs = numbered([unit + "A" * 300 + unit[100:600], unit[:650] + "NN" + naive.reverse_complement(unit)])
     query = unit[:400] + "T" + unit[401:] + "A" * 250
     every = expect_rows(contigs, [query], 12, FORWARD | REVERSE, ALL)
-    for least in (12, 20, 100):
+    opened = fm_index.load(index_of(contigs, with_lcp=True), method="verify")
+    for algorithm, least in itertools.product(ALGORITHMS, (12, 20, 100)):
         options = MemOptions(least, FORWARD | REVERSE, ALL, 1, algorithm)
         for many in (0, 5, None):
-            found = rows(find(index_of(contigs, with_lcp=True), [query], options, many=many))
+            found = rows(find(opened, [query], options, many=many))
             assert found == [match for match in every if match[-1] >= least]

@@ -60,7 +60,7 @@ def built(folder, contigs, sa_rate=1):
 
 
 @given(questions(), st.sampled_from(["verify", "bvsfm-k2-d96"]), st.sampled_from([1, 2, 3, 9]))
-@examples(200)
+@examples(120)
 def test_a_search_finds_what_a_scan_finds(folder_of_this, question, way, sa_rate):
     contigs, reads = question
     opened = cases.load(built(folder_of_this, contigs, sa_rate=1 if way == "verify" else sa_rate), way)

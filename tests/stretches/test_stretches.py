@@ -46,7 +46,7 @@ def read_of(rng, text, least):
 @pytest.mark.parametrize("method", LAYOUTS)
 def test_reads_belong_to_the_contigs_of_their_stretches(method, letters, index_of):
     rng = random.Random(f"{method} {letters}")
-    for _ in range(4):
+    for _ in range(2):
         texts = [drawn(rng, letters, rng.randrange(5, 400)) for _ in range(rng.randrange(1, 5))]
         contigs = numbered([*texts, texts[0][5:150] + "A" * 600 + "C" + "A" * 300])
         index = fm_index.load(index_of(contigs, [LAYOUTS[method]]), method=method)
