@@ -342,7 +342,9 @@ def _seal_digest(meta: dict) -> str:
 
 # Reading.
 
-FORMAT = 1  # of an index with neither groups nor a sparse suffix array
+# Of an index with neither groups nor a sparse suffix array.  Raise this and the other two if the values of an
+# array change their meaning: types and checksums of an older index would be right, and answers wrong.
+FORMAT = 1
 _FORMATS = FORMAT, GROUPED, SPARSE
 PIECE = 1 << 26
 

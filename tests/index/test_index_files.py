@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import workflow
 from bad_reads import complaint
+from conftest import ROOT
 from texts import numbered, random_letters
 
 from fmx import system
@@ -354,3 +355,32 @@ def test_an_array_written_in_pieces_is_one_that_numpy_saves(shape, n_threads, tm
     entry, flat = opened.arrays["part0/x"], array.reshape(-1)
     assert (entry["dtype"], entry["shape"], entry["bytes"]) == ("uint16", list(shape), array.nbytes)
     assert entry["checksums"] == [disk.checksum(flat[i : i + 10]) for i in range(0, max(flat.size, 1), 10)]
+
+
+# Checksums of the arrays of phage lambda's index whose values fmx chooses.  If one differs, older indexes
+# would be read wrongly: raise the formats in fmx/index/disk.py.
+STORED = {
+    "alternate-k2-d64.entries": "b74fd85f03720f32", "alternate-k2-d64.missing": "ea1f49916e9d90cd",
+    "bvsfm-k2-d96.entries": "55e324338a8023cb", "cofi-k5.changes": "90dd94d8bf801883",
+    "cofi-k5.offsets": "4d0f88268af46fea", "kstep-k2-d64.entries": "3aff407176a50130",
+    "kstep-k2-d64.missing": "ea1f49916e9d90cd", "lcp.rank": "aa998a6c05b9981e",
+    "lcp.small": "bb10f7a431e5ccd9", "prefix_pairs": "7916f5237c460993",
+    "sampled-k1-d64.entries": "be376f3184964450",
+    "sampled-k1-d64.missing": "7f5dc66e57ed8258", "seed_starts": "28f94a92c032cbb8",
+    "sparse-k21-w16.rows": "fc7825d24395d10b", "sparse-k21-w16.starts": "7ff2c174840dd893",
+    "text_words": "414a12cb8605cace",
+}  # fmt: skip
+SAMPLED = {"sa_marks": "b39cfd6804fa1cc7", "sa_positions": "9c1a9286876ee47c"}
+
+
+@pytest.mark.parametrize(
+    ("words", "stored"),
+    [
+        (["--layout", "sampled,kstep,alternate,bvsfm,cofi-k5,sparse", "--with-lcp"], STORED),
+        (["--sa-rate", 32], SAMPLED),
+    ],
+)
+def test_arrays_of_an_index_are_those_that_older_versions_wrote(words, stored, folder, command):
+    command("index", "-q", ROOT / "fmx" / "data" / "lambda.fa.gz", "-o", "ref.fmx", *words)
+    arrays = disk.read_meta("ref.fmx")["arrays"]
+    assert {name: arrays[name]["checksums"] for name in stored} == {name: [x] for name, x in stored.items()}

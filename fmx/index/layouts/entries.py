@@ -1,4 +1,4 @@
-"""Bits of entries: columns (a counter next to a bit vector) and bit planes of k-symbols.
+"""Bits of entries in indexes: columns (a counter next to a bit vector) and bit planes of k-symbols.
 
 Columns are used by bvSFM and by the marks of the sampled suffix array, planes by the other layouts.  An entry
 of a column is w words of 64 bits for d = 64 w - 32 positions (w = 2: d = 96, 16 bytes; w = 4: d = 224, 32
