@@ -294,7 +294,7 @@ class RecordFile:
         elif not self.source.is_gzip:
             yield from _ranges_of(file, size, skip, start, stop)
         else:
-            is_whole, end = start == 0 and stop in (None, file.size), start
+            is_whole, end = start == 0 and stop is None, start
             if is_whole and self.is_fastq and n_threads >= _RANGES_FROM and skip == 0:
                 from ..codecs import parallel_gzip  # imported on first use
 

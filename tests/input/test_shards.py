@@ -137,6 +137,17 @@ def test_a_fault_has_the_number_of_its_record(kind, tmp_path, cut_sizes):
     assert faults == [expected]
 
 
+@pytest.mark.parametrize("n_threads", [1, 4])
+def test_bgzf_that_ends_as_other_gzip_is_refused_where_records_are_counted(n_threads, tmp_path, cut_sizes):
+    cut_sizes(1000)
+    path = tmp_path / "reads.fq"
+    path.write_bytes(bgzf(many(300), 500)[:-28] + gzip.compress(many(300)))
+    for number in (1, 2):
+        plan = plan_of(number, 2, [path], 1000, n_threads, range(50, 500))
+        with pytest.raises(InputError, match="BGZF mixed with other gzip cannot be split"):
+            list(plan.spans())
+
+
 def test_damage_where_two_shards_meet_is_noticed(tmp_path, cut_sizes):
     """A line too many there: each shard by itself has whole records."""
     path = tmp_path / "reads.fq"
