@@ -58,11 +58,12 @@ class ColumnBatch(PairBatch):
 
     def __init__(self, *pairs: Any) -> None:
         super().__init__(*pairs)
-        self.column, self.out = (gpu.empty(size, np.int32) for size in (self.n * self.longest[0], self.n))
+        n_threads = -(-self.n // 512) * 512  # of any block
+        self.column, self.out = (gpu.empty(n, np.int32) for n in (n_threads * self.longest[0], self.n))
 
     def run(self, block: int, k: int) -> None:
         """Launch the kernel."""
-        run_lazy(self.batch, self.column, self.out, self.n, block, k)
+        run_lazy(self.batch, self.column, self.out, self.n, (-(-self.n // block), block), k)
 
 
 # DScan-mNW: one block per pair, the matrix anti-diagonal by anti-diagonal, three of them in shared memory.

@@ -81,20 +81,18 @@ def cell(a, b, match, mismatch, diagonal, up, left):
 #     . . . .#|     . . . .#|           column       #: int32 [row][thread], so a warp's accesses are one line
 #                                       codes        of the slice, in shared memory
 #
-# Global memory: batch x l ints. Shared memory: (k ints, k codes) x block. Only scores are copied back.
+# Global memory: threads x l ints. Shared memory: (k ints, k codes) x block. Only scores are copied back.
 
 
 @kernel
 def lazy_kernel(batch, column, out, k, n_pairs):
-    """Compute H of each pair of a Batch, one thread per pair (Truong et al. 2014: LazyRScan-mNW).
+    """Compute H of each pair of a Batch (Truong et al. 2014: LazyRScan-mNW), ``k`` columns at a time.
 
-    ``k`` columns at a time. ``column`` int32[longest m x n_pairs]; ``out`` int32[n_pairs]. Shared memory:
-    ``shared_bytes``.
+    A thread computes one pair after another. ``column`` int32[longest m x threads]; ``out`` int32[n_pairs].
+    Shared memory: ``shared_bytes``.
     """
     block, t = cuda.blockDim.x, cuda.threadIdx.x
-    pair = cuda.blockIdx.x * block + t
-    if pair >= n_pairs:
-        return
+    thread, stride = cuda.blockIdx.x * block + t, np.int64(cuda.gridDim.x) * block
     shared = cuda.shared.array(0, INT32)
     codes = cuda.shared.array(0, UINT8)
     y = 4 * k * block
@@ -102,27 +100,28 @@ def lazy_kernel(batch, column, out, k, n_pairs):
     zero = match * 0
     # unsigned indices: no test for negative ones in the inner loop
     first_place, first_code, step = np.uint64(t), np.uint64(y + t), np.uint64(block)
-    a, m, b, n = extent(batch, pair)
-    left = zero
-    for column0 in range(0, n, k):
-        width = min(k, n - column0)
-        for c in range(width):
-            codes[y + c * block + t] = batch.target[b + column0 + c]
-            shared[c * block + t] = zero
-        diagonal = left = zero
-        for row in range(m):
-            letter, place, code = query_code(batch, a + row), first_place, first_code
-            left = column[row * n_pairs + pair] if column0 > 0 else zero
-            next_diagonal = left
-            for _ in range(width):
-                up = shared[place]
-                left = cell(letter, codes[code], match, mismatch, diagonal, up, left)
-                shared[place] = left
-                diagonal = up
-                place, code = place + step, code + step
-            column[row * n_pairs + pair] = left
-            diagonal = next_diagonal
-    out[pair] = left
+    for pair in range(thread, n_pairs, stride):
+        a, m, b, n = extent(batch, pair)
+        left = zero
+        for column0 in range(0, n, k):
+            width = min(k, n - column0)
+            for c in range(width):
+                codes[y + c * block + t] = batch.target[b + column0 + c]
+                shared[c * block + t] = zero
+            diagonal = left = zero
+            for row in range(m):
+                letter, place, code = query_code(batch, a + row), first_place, first_code
+                left = column[row * stride + thread] if column0 > 0 else zero
+                next_diagonal = left
+                for _ in range(width):
+                    up = shared[place]
+                    left = cell(letter, codes[code], match, mismatch, diagonal, up, left)
+                    shared[place] = left
+                    diagonal = up
+                    place, code = place + step, code + step
+                column[row * stride + thread] = left
+                diagonal = next_diagonal
+        out[pair] = left
 
 
 def shared_bytes(k: int, block: int) -> int:
@@ -132,11 +131,10 @@ def shared_bytes(k: int, block: int) -> int:
 
 def run_lazy(
     batch: Batch, column: "DeviceArray", out: "DeviceArray", n_pairs: int,
-    block: int = 64, k: int = 16, stream: Any = 0,
+    grid: tuple[int, int], k: int = 16, stream: Any = 0,
 ) -> None:  # fmt: skip
-    """Launch ``lazy_kernel`` for all pairs of a Batch."""
-    grid, shared = -(-n_pairs // block), shared_bytes(k, block)
-    lazy_kernel[grid, block, stream, shared](batch, column, out, k, n_pairs)
+    """Launch ``lazy_kernel`` for all pairs of a Batch.  ``grid``: blocks, and threads per block."""
+    lazy_kernel[*grid, stream, shared_bytes(k, grid[1])](batch, column, out, k, n_pairs)
 
 
 # LazyRScan with two pairs per thread in 16-bit halves: three instructions for two cells.
@@ -153,6 +151,7 @@ def run_lazy(
 
 _LIMIT = 65535
 SLICE, _BLOCK, _REGISTERS = 48, 384, 168  # the fastest of those measured
+_LAZY_BLOCK = 64  # threads
 
 
 class Doubles(NamedTuple):
@@ -270,7 +269,7 @@ PAIRS = 1 << 19  # per stream, as long as there are chunks
 class Scorer:
     """The sequences of a job on a GPU, and H of lists of their pairs, one list per stream.
 
-    A block of _BLOCK threads per multiprocessor; packed if 16 bits are enough.
+    As many threads as a GPU runs at a time, or as have room for a column; packed if 16 bits are enough.
     """
 
     def __init__(self, job: AlignmentJob, session: GpuSession) -> None:
@@ -284,10 +283,17 @@ class Scorer:
             np.append(codes, codes.dtype.type(0)), queries.starts,
             np.append(targets.codes, np.uint8(0)), targets.starts, np.array(gains, np.int32),
         ]  # fmt: skip
-        self.n_threads = 4 if SIMULATED else gpu.n_multiprocessors() * _BLOCK
-        column = 4 * (queries.longest + 1) * (self.n_threads if self.packed else 1)
-        resident = sum(array.nbytes for array in arrays)
-        memory_beside(session.memory, resident, _N_STREAMS * (column + 16 * PAIRS), "the set of sequences")
+        if SIMULATED:
+            self._block, most = 2, 2
+        elif self.packed:
+            self._block, most = _BLOCK, gpu.n_multiprocessors()
+        else:
+            self._block, most = _LAZY_BLOCK, gpu.n_multiprocessors() * 2048 // _LAZY_BLOCK
+        columns = 4 * (queries.longest + 1) * self._block  # bytes of a block
+        resident, lists = sum(array.nbytes for array in arrays), 16 * PAIRS
+        least = _N_STREAMS * (columns + lists)
+        room = memory_beside(session.memory, resident, least, "the set of sequences")
+        self.n_blocks = min(most, (room // _N_STREAMS - lists) // columns)
         self._sequences: list = [gpu.to_device(array) for array in arrays[:4]]
         self._gains = gpu.to_device(arrays[4])
 
@@ -310,17 +316,14 @@ class Scorer:
         stream.begin("copy in")
         scores, lists = stream.device_array("out", n, kind), [stream.send(*item) for item in packed]
         stream.begin("score")
-        longest = self.job.queries.longest
+        block, blocks = self._block, min(-(-n // self._block), self.n_blocks)
+        column = stream.device_array("column", (self.job.queries.longest + 1) * blocks * block, kind)
         if self.packed:
-            block = 2 if SIMULATED else _BLOCK
-            blocks = max(1, min(-(-n // block), self.n_threads // block))
-            column = stream.device_array("column", (longest + 1) * blocks * block, np.uint32)
             doubles, mismatch = Doubles(*self._sequences, *lists), np.uint32(self.job.scoring.gains[1])
             packed_kernel()[blocks, block, stream.handle](doubles, mismatch, column, scores, n)
         else:
-            column = stream.device_array("column", longest * n, np.int32)
             batch = Batch._make([*self._sequences, *lists, self._gains])
-            run_lazy(batch, column, scores, n, stream=stream.handle)
+            run_lazy(batch, column, scores, n, (blocks, block), stream=stream.handle)
         stream.receive([scores], [out])
 
     def finish(self, stream: GpuStream) -> np.ndarray:

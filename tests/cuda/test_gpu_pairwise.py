@@ -11,11 +11,12 @@ from paper_kernels import ColumnBatch, MatrixBatch, run_dscan, run_rscan, run_ti
 from texts import random_letters
 
 from fmx.align import gpu as worker
-from fmx.align.gpu import Scorer, fits, lazy_kernel, shared_bytes
+from fmx.align.gpu import Scorer, fits, lazy_kernel, run_lazy, shared_bytes
 from fmx.align.jobs import AlignmentJob, PairList
 from fmx.align.pipeline import compute
 from fmx.align.sequences import Scoring
 from fmx.compiler import SIMULATED
+from fmx.errors import DeviceError
 from fmx.machines import gpu
 from fmx.machines.gpu import GpuSession
 
@@ -81,6 +82,11 @@ def test_lazy_scores_are_those_of_the_definition(block, k, scoring):
     columns.out = gpu.to_device(np.full(len(PAIRS), -7, np.int32))
     columns.run(block, k)
     assert scores(gpu.to_host(columns.out), scoring) == wanted(scoring)
+    columns.out = gpu.to_device(np.full(len(PAIRS), -7, np.int32))
+    run_lazy(
+        columns.batch, columns.column, columns.out, len(PAIRS), (1, block), k
+    )  # several pairs per thread
+    assert scores(gpu.to_host(columns.out), scoring) == wanted(scoring)
 
 
 @pytest.mark.parametrize("scoring", [Scoring(), Scoring(5000, -3, -7)], ids=["packed", "wide"])
@@ -131,6 +137,17 @@ def test_sixteen_bits_are_used_only_where_they_are_exact():
     assert fits(just, over, (8, 5))
     assert not fits(over, over, (8, 5))
     assert not fits(encode(["A"]), just, (256, 5))
+
+
+@pytest.mark.parametrize("length", [5000, 9000], ids=["packed", "wide"])
+def test_columns_take_no_more_memory_than_there_is(length):
+    s, session = encode(["A" * length]), GpuSession()
+    job = AlignmentJob(s, s, half=False)
+    session.memory = 1
+    with pytest.raises(DeviceError, match="the set of sequences needs"):
+        Scorer(job, session)
+    session.memory = 48 << 20
+    assert 0 < Scorer(job, session).n_blocks < 10
 
 
 @pytest.mark.skipif(not SIMULATED, reason="only the simulator checks every access to shared memory")
