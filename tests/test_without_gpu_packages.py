@@ -129,7 +129,7 @@ def test_auto_takes_the_cpu_and_says_why(line, fork, work):
 @pytest.mark.parametrize(
     "line",
     [
-        "index ref.fa.gz -o gpu.fmx --engine cuda", "index --add --layout cofi-k3 lcp.fmx --engine cuda",
+        "index ref.fa.gz -o no.fmx --engine cuda", "index --add --layout cofi-k3 lcp.fmx --engine cuda",
         "search reads.fq.gz --engine cuda", "search reads.fq.gz --engine cuda_full",
         "mem --algorithm mummergpu genome.fa --engine cuda", "pairwise genes.fa --engine cuda",
         "pairwise genes.fa --engine both",
@@ -141,7 +141,7 @@ def test_a_gpu_that_is_named_is_one_line(line, fork, work):
     assert done.message.startswith("fmx: error: ")
     assert done.message.count("\n") == 1
     assert REMEDY in done.message
-    assert not (work / "gpu.fmx").exists()
+    assert not (work / "no.fmx").exists()
 
 
 @packages

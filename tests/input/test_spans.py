@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from cover import examples
 from fuzz import oracle
-from hypothesis import given
+from hypothesis import example, given
 from output_of import bgzf
 
 from fmx.codecs import bgzf as bgzf_blocks
@@ -186,6 +186,7 @@ def test_damage_behind_a_range_is_not_met(size, tmp_path):
     data=st.one_of(fastq(), fasta()), size=st.sampled_from(SIZES), block=st.sampled_from([1, 2, 3, 7, 50]),
     tail=st.booleans(),
 )  # fmt: skip
+@example(data=b"\n\n\n\n\n>r\n", size=1, block=1, tail=True)
 def test_blocks_of_bgzf_anywhere_are_the_file(data, size, block, tail, place):
     place.write_bytes(data)
     expected = outcome(read_chunks([place], WHOLE))
