@@ -147,7 +147,7 @@ def is_wrapped(head: bytes) -> bool:
     """
     lines = iter(head.split(b"\n")[:-1])
     for header, letters, _, qualities in _records_of(lines):
-        if not header.startswith(b"@"):
+        if not header.startswith(b"@") or len(letters) < 2 <= len(qualities):
             break
         if letters[1:]:
             sequence, line = _text(_joined(letters)), next(lines, None)

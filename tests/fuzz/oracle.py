@@ -191,7 +191,7 @@ def members(data: bytes) -> list:
     while data:
         stream = zlib.decompressobj(31)
         try:
-            stream.decompress(data)
+            stream.decompress(data[:3] + bytes(byte & 31 for byte in data[3:4]) + data[4:])  # reserved flags
         except zlib.error:
             return []
         parts.append(data[: len(data) - len(stream.unused_data)])

@@ -53,6 +53,11 @@ def test_the_records_are_those_of_four_lines(form, size, folder):
         assert outcome(span.read() for span in of_range) == (expected[0][30:120], "")
 
 
+def test_qualities_in_several_lines_are_those_of_a_sequence_in_several():
+    data = b"@a\nACGT\n+\n\nIIII\n@b\nACGT\nAC\n+\nIIII\nII\n"
+    assert "record 1: 4 bases but 0 qualities" in outcome(read_chunks([data]))[1]
+
+
 def test_pairs_and_shards_of_pairs(folder, index_of, command):
     files = {"1.fq": fastq(), "2.fq": fastq(), "w1.fq": fastq(20), "w2.fq": fastq(30)}
     for name, data in files.items():
