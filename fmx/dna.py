@@ -60,7 +60,7 @@ CODE = _code_table()  # byte -> code
 LETTERS = bytes(np.flatnonzero(CODE != _INVALID).tolist())  # bytes that may be in a sequence
 UPPER = _letter_table(IUPAC, b"ACGTTNRYSWKMBDHV")  # byte -> letter to write
 COMPLEMENT = _letter_table(IUPAC, b"TGCAANYRSWMKVHDB")  # byte -> letter of its complement
-PLAIN, DEGENERATE = _set_table("ACGTU"), _set_table("".join(SETS))  # byte -> set of bases
+PLAIN, DEGENERATE = _set_table("ACGTU"), _set_table("".join(SETS))  # byte of these -> set of bases
 
 
 LOOKED_AT, _STRAY = 1 << 20, 0.02  # letters of a file to examine; fraction of non-IUPAC ones to warn of
@@ -162,7 +162,7 @@ def pack_reverse(words, first, other, length):
 def pack_text(text: np.ndarray, backend: "Backend" = ONE_CORE) -> np.ndarray:
     """Return a text (uint8[n]: separator 0, A C G T 1 to 4) as uint64 words; separators are stored as A.
 
-    SPARE_WORDS follow: ``symbols`` reads one; index/sparse.py (row_key) subtracts their symbols.
+    SPARE_WORDS follow, also on disk: ``symbols`` reads one; row_key (index/sparse.py) subtracts them.
     """
     words = backend.empty(-(-text.size // WORD) + SPARE_WORDS, np.uint64)
     backend.run(PackText(text, words), words.size)

@@ -157,8 +157,8 @@ _LAZY_BLOCK = 64  # threads
 class Doubles(NamedTuple):
     """A batch of threads, each with one query and two targets.
 
-    ``words`` uint32: gains of every base of the queries against A, C, G, T (lowest byte first), and a spare
-    word. ``target`` uint8: codes. ``*_starts`` int64. ``query``, ``first``, ``second`` int32: per thread.
+    ``words`` uint32: gains of every base of the queries against A, C, G, T (lowest byte first), and one
+    more: they are loaded ahead. ``target`` uint8: codes. ``*_starts`` int64. Others int32: per thread.
     """
 
     words: np.ndarray

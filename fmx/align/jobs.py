@@ -90,8 +90,8 @@ class AlignmentJob:
     """What is aligned.
 
     ``half``: all pairs i < j of one set (``targets`` is ``queries``), with ``diagonal`` also i = j.
-    ``identity`` p keeps pairs at or above it. ``paths`` False: only scores are needed. ``prefilter`` False:
-    score every pair.
+    ``identity`` p keeps pairs at or above it, by ``definition`` 0 to 4 (bounds.identity). ``paths`` False:
+    only scores are needed. ``prefilter`` False: score every pair.
     """
 
     queries: Sequences
@@ -287,7 +287,7 @@ _N_CODES = 5
 
 
 class Lanes(NamedTuple):
-    """Scratch of one thread: flat arrays of differences, lane last, as in the picture above."""
+    """Scratch of one thread: flat arrays of Scoring.dtype, lane last, as in the picture above."""
 
     down: np.ndarray
     across: np.ndarray

@@ -190,7 +190,7 @@ def _work(worker: Worker, queue: OrderedQueue, pack: Callable[[Any], Any], cpu_s
     """Do the chunks of a queue; without ``cpu_scores``, only trace the paths of pairs that a GPU scored."""
 
     def do(work: Any) -> Any:
-        return pack(work(worker) if callable(work) else worker.chunk(work))
+        return pack(work(worker) if callable(work) else worker.chunk(work))  # callable: what a GPU scored
 
     while (taken := queue.get(items=cpu_scores)) is not None:
         slot, work = taken

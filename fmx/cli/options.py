@@ -357,7 +357,7 @@ def _ends_of(kinds: Sequence[str]) -> str:
 
 
 def report_of(paths: Sequence[str], inputs: Sequence[str], indexes: Sequence[Any] = ()) -> Report | None:
-    """Return a Report to write to ``paths``, with what is known before the run; None without paths."""
+    """Return a Report to write to ``paths``, with what is known before the run (docs/formats.md)."""
     if not paths:
         return None
     import platform

@@ -39,7 +39,7 @@ def blocks(
     """Yield (end in the file, uncompressed bytes) for the BGZF blocks of a RegularFile.
 
     Blocks are followed from ``start`` as long as each begins where the one before ends, up to ``end``; one
-    call of compiled code finds ``at_once`` of them.
+    call of compiled code finds up to ``at_once`` of them.
     """
     ends, sizes = np.empty(at_once, np.int64), np.empty(at_once, np.int64)
     around, stop = np.zeros(TAIL + HEAD + 8, np.uint8), file.size if end is None else end
@@ -200,7 +200,6 @@ def block_table(packed: np.ndarray, stops: np.ndarray) -> np.ndarray | None:
     bytes, and their CRC-32.
 
     ``packed`` uint8[m] has the BGZF blocks; they end at ``stops`` int64[n].
-
     Returns None if a header has more than extra fields, or a size is impossible.
     """
     starts, ends = np.append(0, stops)[:-1], stops - TAIL
@@ -236,7 +235,7 @@ def _crc32(isal, data, i, n):
 
 @compiled
 def _deflate(isal, data, out, stream, buffer, head):
-    """Deflate ``data`` to blocks in ``out``; return the bytes, or -1.  ``stream``, ``buffer``: isal's."""
+    """Deflate ``data`` to blocks in ``out``, uint8; return bytes, or -1.  ``stream``, ``buffer`` int64."""
     here, at = address_of(stream, 0), 0
     call_c(isal.init_deflate, here, 0, 0, 0)
     stream[5] = _LEVEL | np.int64(8 * buffer.size) << 32
@@ -260,9 +259,9 @@ def _deflate(isal, data, out, stream, buffer, head):
 
 @compiled
 def _inflate(isal, packed, table, view, state, spare, skip):
-    """Inflate the blocks of a ``table``; return whether they are sound.
+    """Inflate blocks of a block_table from ``packed`` to ``view`` (uint8); return whether they are sound.
 
-    ``spare`` receives the first block if part of it is skipped.
+    ``spare`` uint8 receives the first block if part of it is skipped; ``state`` int64: isal's.
     """
     here = address_of(state, 0)
     call_c(isal.init_inflate, here, 0, 0, 0)

@@ -184,11 +184,11 @@ def _lengthened(words, at, length, distance, stop, lane):
 # copy      length | extra bits | distance | extra bits | 1       length and distance by their codes
 
 _TOKEN_THREADS = 512  # of a block of threads
-SECTION = 4096  # bytes
+SECTION = 4096  # bytes: whole windows, and at most WARP sections in a block
 N_SECTIONS, N_COUNTS, _COPY = -(-BLOCK // SECTION), N_LITERALS + N_DISTANCES, 1 << 28
 _UINT16 = np.dtype(np.uint16)  # dtype of an array of the kernel
 _BEFORE = 1024  # bytes before a section whose places its warp enters in the table
-# Words of shared memory: the bytes and padding, a table of places for each warp, counts.
+# Words of shared memory: the bytes and padding, tables of places (before: of the CRC), counts.
 _TABLES = (BLOCK + _LONGEST_COPY + _WINDOW >> 2) + 4
 _COUNTS = _TABLES + (_TOKEN_THREADS // WARP << (_HASH_BITS - 1))
 _SHARED = 4 * (_COUNTS + N_COUNTS)  # bytes
@@ -356,7 +356,7 @@ def _put_tokens(words, at, taken, copy_at, tokens, n, lane):
 # Leeuwen, 1976), by one thread; compute the depth of each symbol; where it exceeds the limit of deflate,
 # lengthen the codes of the next deepest symbols to make room.  Rare symbols get the longest codes.
 
-CODE_THREADS = 128
+CODE_THREADS = 128  # at least WARP
 _N_LENGTHS, _SHORT = 19, 7  # symbols of the code of lengths, and most bits of each
 N_SYMBOLS = N_COUNTS + _N_LENGTHS  # literals and lengths, distances, lengths of their codes
 _CHECK, _HEAD_BITS, N_CODES = N_SYMBOLS, N_SYMBOLS + 1, N_SYMBOLS + 2

@@ -53,9 +53,9 @@ class HuffmanCode(NamedTuple):
 
 
 class Codes(NamedTuple):
-    """The codes of a block; ``lengths`` is that of the lengths of the others' codes.
+    """The codes of a block; ``lengths``: the code in which the lengths of the others are written.
 
-    ``order`` int64[19]: the order of its lengths; ``both`` uint8[n]: those of literals and distances.
+    ``order`` int64[19]: the order of its lengths; ``both`` uint8[n]: code lengths of literals and distances.
     """
 
     literals: HuffmanCode
@@ -281,7 +281,7 @@ class Input(NamedTuple):
 
 
 class State(NamedTuple):
-    """The state between two blocks: the next ``bit``, symbols in ``out``, and where their member began."""
+    """The state between two blocks: next ``bit``, ``n`` symbols in ``out``, where their ``member`` began."""
 
     bit: int
     n: int

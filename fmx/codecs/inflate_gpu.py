@@ -109,9 +109,8 @@ def _advanced(table, at, x):
 def crc32_of_warp(words, at, n, lane, table, crc):
     """Return in each lane the CRC-32 ``crc`` of earlier bytes, advanced over n bytes of ``words`` (uint32).
 
-    ``at``: byte where they begin; ``table`` uint32: ADVANCE.  RFC 1952 starts with LOW and inverts the
-    result.
-
+    ``at``: byte where they begin; ``table`` uint32: ADVANCE, whose second half begins at 1024 and ends with
+    the table of one byte.  RFC 1952 starts with LOW and inverts the result.
     Each lane takes every 32nd word (Kounavis and Berry, 2005; "braids" in zlib); the last 128 bytes follow in
     fours, then one by one.
     """

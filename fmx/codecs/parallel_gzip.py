@@ -109,7 +109,9 @@ def _from(file: "RegularFile", n: int) -> CompressedStream:
 class Range:
     """A reader of the blocks that begin in bytes start to stop of a gzip file, and of all after them.
 
-    ``contexts`` and ``sums``: Futures of RangeStart and Sum, from the previous range and for the next.
+    ``contexts`` and ``sums``: Futures of RangeStart and Sum, from the previous range and for the next.  Call
+    ``begin`` and the first ``readinto`` in one thread, with no other range between (_room).  Each waits until
+    the previous range has done the same.
     """
 
     def __init__(
@@ -200,7 +202,7 @@ class Range:
         inflate.resolve(_room.out[start : start + view.size], self._context.meaning, view)
 
     def readinto(self, view: np.ndarray) -> int:
-        """Fill ``view`` (uint8), first with the range's bytes or more.  Raises InputError."""
+        """Fill ``view`` (uint8), first of ``begin()`` bytes or more; return how many.  Raises InputError."""
         done = 0
         if not self._is_begun:
             done, self._n_read, self._is_begun = self._n, self._n, True

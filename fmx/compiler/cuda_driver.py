@@ -111,7 +111,7 @@ def use(number: int) -> None:
 
 
 def number() -> int:
-    """Return the number of the GPU that this thread uses."""
+    """Return the number of the GPU that this thread uses; select the first one if it has none."""
     if not hasattr(_thread, "number"):
         use(0)
     return getattr(_thread, "number", 0)
@@ -369,7 +369,7 @@ def over(array: DeviceArray, n: int, dtype: Any) -> DeviceArray:
 
 
 def fill_zero(array: DeviceArray, stream: Any = 0, n: int | None = None) -> None:
-    """Write zeros into a device array, or into its first n elements."""
+    """Write zeros into a device array, or into the first n elements of a flat one."""
     if SIMULATED:
         array[:n] = 0
     elif array.size:

@@ -97,7 +97,7 @@ def versions() -> str:
 
 def check_compiler() -> None:
     """Raise DeviceError unless the compiler can be used; it is imported only if there are no kernels yet."""
-    if not (version := versions()).startswith(("0.30.", " ")):
+    if not (version := versions()).startswith(("0.30.", " ")):  # " ": without a version
         number = version.partition(" ")[0]
         raise DeviceError(f"numba-cuda {number} is not supported: install a version that fmx requires")
     folders = filter(

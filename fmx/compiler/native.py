@@ -163,6 +163,6 @@ class Native:
         status = self._function(ctypes.addressof(memory), slots.buffer_info()[0])
         if status > 0:  # the only exception of compiled code (CHECKED)
             raise IndexError(f"{self._symbol}: an index is out of bounds")
-        if status not in (0, -2):
+        if status not in (0, -2):  # -2: it returned None
             raise RuntimeError(f"{self._symbol} ended with status {status}")
         return np.frombuffer(memoryview(memory), self._dtype).item() if self._result else None

@@ -32,7 +32,7 @@ bits_from32 = primitive(lambda n: np.uint32(2**32 - (1 << max(0, min(int(n), 32)
 # The 8 bytes of ``data`` (uint8) from index i as a uint64, the first in the highest byte, or in the lowest.
 load_big_endian = primitive(lambda data, i: _word(data, i, "big"), "load_big_endian")
 load_little_endian = primitive(lambda data, i: _word(data, i, "little"), "load_little_endian")
-# (words[i], words[i + 1]) of a uint64 array by one 16-byte load; i is even, the array aligned.
+# (words[i], words[i + 1]) of a uint64 array by one 16-byte load, at an address that is a multiple of 16.
 load_unit = primitive(lambda words, i: (words[i], words[i + 1]), "load_unit")
 # The address (int64) of ``array[i]`` (flat index, contiguous), which must be kept alive.
 address_of = primitive(lambda array, i: array.ctypes.data + int(i) * array.itemsize, "address_of")
@@ -58,7 +58,7 @@ def quotient(i, d):
 
 @primitive
 def prefetch(array, i):
-    """Prefetch the cache line of ``array[i]`` (flat index of a contiguous array).
+    """Prefetch the cache line of ``array[i]`` (flat index of a contiguous array, perhaps outside).
 
     Does nothing on a GPU, which hides latency by other threads.
     """
@@ -72,7 +72,7 @@ def copy_bytes(target, i, source, j, n):
 
 @primitive
 def find_byte(data, byte, start, stop):
-    """Return the index of the first ``byte`` in ``data[start:stop]`` (uint8), or -1: libc's memchr."""
+    """Return the index of ``byte`` (uint8) in ``data[start:stop]`` (start <= stop), or -1: libc's memchr."""
     places = np.flatnonzero(data[start:stop] == byte)
     return start + int(places[0]) if places.size else -1
 

@@ -77,7 +77,7 @@ swap_bytes = _instruction(uint64(uint64), lambda builder, x: builder.bswap(x))
 
 
 def _bits_from(builder, n, bits, register):
-    """Return a word with all bits from n on set, by a shift, which LLVM defines only for n < ``bits``."""
+    """Return a word with all bits from n on set, by a shift: only a GPU's gives 0 for n >= ``bits``."""
     word = ir.IntType(bits)
     shift = builder.select(builder.icmp_signed(">", n, _NUMBER(0)), n, _NUMBER(0))
     if _on_gpu(builder):

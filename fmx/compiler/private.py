@@ -14,7 +14,7 @@ from pathlib import Path
 
 @contextmanager
 def opened(folder: Path, make: bool = False) -> Iterator[int]:
-    """Open a folder, created if ``make``, and return its descriptor.  Raises OSError unless it is private."""
+    """Open a folder, created if ``make``, and yield its descriptor.  Raises OSError unless it is private."""
     if make:
         folder.mkdir(0o700, parents=True, exist_ok=True)
     number = os.open(folder, os.O_DIRECTORY | os.O_NOFOLLOW)

@@ -8,7 +8,7 @@ from .functions import by_type, inlined
 from .primitives import at
 
 _SMALL = 24
-_MANY, _DIGIT, N_DIGITS = 60, np.uint64(255), 256  # fewest keys that are sorted by digits; mask; values
+_MANY, _DIGIT, N_DIGITS = 60, np.uint64(255), 256  # fewest keys sorted by digits; mask; values of a digit
 
 
 @inlined
@@ -73,7 +73,7 @@ def _sort_by_digits(room, n):
 
 @inlined
 def sort_digits(keys, spare, counts, n, first):
-    """Sort keys[:n] (int64, none negative): many by their digits from number ``first`` on, few as wholes.
+    """Sort keys[:n] (int64, none negative) by digits ``first`` to 7; keys equal in these are in any order.
 
     Digits in which all keys are equal are skipped.  ``spare`` int64[n] and ``counts`` int64[N_DIGITS]:
     working memory.

@@ -2,7 +2,7 @@
 
 Small compiled functions (functions.inlined, contracts) may be called from kernels directly.  Functions that
 only a GPU has are here.  In the CUDA simulator (NUMBA_ENABLE_CUDASIM=1 with NUMBA_DISABLE_JIT=1) a thread is
-a Python thread and a warp is a whole block.
+a Python thread and a warp is a whole block, of at most 32 threads.
 
 ``cuda.shared.array(0, dtype)`` in a kernel is the block's memory, whose size is set at the launch, and
 ``cuda.local.array(shape, dtype)`` is memory of one thread, in registers if it is indexed only by constants.

@@ -102,7 +102,7 @@ def _opened_first(file: tuple[int, int, tuple], find: Find) -> SampleFile:
 class FileSpan(NamedTuple):
     """A span of a SampleFile, and its Reads if they have been parsed.
 
-    ``first``: number of the first read of a shard in the file, where the numbers of its reads begin with 1.
+    ``first``: number in the file of the shard's first read; ``read`` numbers the reads of a shard from 1 on.
     """
 
     file: SampleFile
@@ -137,7 +137,7 @@ def _files_of(samples: Sequence[Sample]) -> list[tuple[int, int, tuple]]:
 def _spans_of(
     samples: Sequence[Sample], n_threads: int, share: InputShare
 ) -> Generator[SampleFile, None, None]:
-    """Yield the files of samples, n_threads of them at a time, each repeatedly until it is over.
+    """Yield the SampleFiles of samples, n_threads of them at a time, each repeatedly until it is over.
 
     Files that are not busy come first: a file that can only be read in order keeps one worker busy, several
     keep all of them busy.

@@ -17,13 +17,13 @@ from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, popcount
 from ..dna import CODE, SETS, reverse_complement
 
-NONE, MANY = -1, -2  # instead of a guide: no guide, several
+NONE, MANY = -1, -2  # instead of a guide: no guide, several; -n: index of their reads in GuideTally.totals
 MOST_SPELLINGS = 4096  # of a guide with codes such as N
 _MIX = 0x9E3779B97F4A7C15
 
 
 class Halves(NamedTuple):
-    """Buckets of guides; list 2 l + h is for half h of length l, from ``first`` int64[2 n_lengths] on.
+    """Buckets of guides; those of half h of length l begin at ``first``[2 l + h], int64[2 n_lengths].
 
     The hash of a half, shifted by ``shifts`` uint64[2 n_lengths], is its bucket b; its members are ``keys``
     uint64 and ``guides`` int32 from ``starts`` int64 [b] to [b + 1].

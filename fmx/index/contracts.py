@@ -38,7 +38,7 @@ def address(layout, c, i):
     """Return (word, offset, surplus) of row i for the k-symbol c.
 
     ``word`` is the first of its entry, and even.  ``offset`` is the input of ``share``: the bits of ROW
-    depend on i; two more bits are equal for all rows for which this entry counts c.  ``surplus`` is the
+    depend on i, the two above them only on c and the entry.  ``surplus`` is the
     excess that the entry counts: rows without k-symbol.
     """
 

@@ -113,7 +113,7 @@ def _find_line_ends(data, starts, ends):
 def _scan(data, i, begin, upper, letters, at):
     """Scan data[i:], one span, by a thread; return (letters, contigs that begin, index of a bad byte or -1).
 
-    ``begin``: whether the span begins at the start of a line, in a header, after a CR, after a header.
+    ``begin``: whether the span begins at the start of a line, in a header, after a CR, after the first '>'.
     ``at`` int64[2, contigs]: for each contig its '>' byte and the number of letters before it.
     """
     at_line_start, in_header, after_cr, in_contig = begin

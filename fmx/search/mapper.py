@@ -106,7 +106,7 @@ class Mapper:
         ``owners``: the keys of owners that the demultiplexer returned for each run.
         """
         if writer.reads_files:
-            read, number = np.arange(are_hits.size), np.where(are_hits, 0, 1)
+            read, number = np.arange(are_hits.size), np.where(are_hits, 0, 1)  # --al, --un
             if self.hooks.demultiplexer:
                 read, number = self.hooks.demultiplexer.destinations(owners, are_hits.size)
             for piece in writer.split(batches, read, number):

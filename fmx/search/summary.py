@@ -45,7 +45,7 @@ class Summary(Sums):
     ``multiplicity`` int64[N_CLASSES]: number of mapped reads, or pairs, by their hits. ``mismatches``
     int64[3 or 5]: number of these by the mismatches of their best hit, if allowed. ``strands`` int64[2]:
     occurrences on + and -, of single reads. ``inserts``: number of pairs by the insert size of their first
-    proper pair.
+    proper pair. A shard's manifest has the whole numbers by name (jobs/shard.py, _FORMAT), to be added up.
     """
 
     reads: int = 0
@@ -54,7 +54,7 @@ class Summary(Sums):
     unique: int = 0
     suppressed: int = 0
     hits: int = 0
-    hopeless: int = 0  # reads that were not searched
+    hopeless: int = 0  # reads that were not searched; "cannot_occur" in reports
     pairs: Any = None
     proper: Any = None
     alone: Any = None
@@ -175,8 +175,8 @@ class Summary(Sums):
 def _sums(total, of_mates, length, can_occur, weight, at_most):
     """Return the fields of a Summary of single reads, and the number of mates that are mapped alone.
 
-    Reads are pairs where the fields count pairs. ``of_mates``, ``length``, ``can_occur``: of reads, or of
-    mates 1 and of mates 2.
+    Reads are pairs where the fields count pairs. ``total``, ``weight`` int64[n]. Tuples, of reads or
+    of mates 1 and of mates 2: ``of_mates`` (their hits), ``length`` int64[n]; ``can_occur`` bool[n].
     """
     n = bases = mapped = unique = suppressed = hits = alone = hopeless = np.int64(0)
     for r in range(total.size):
@@ -201,7 +201,7 @@ N_CLASSES = _EXACT + ((_TOP - 10) << _BITS)
 
 @inlined
 def class_of(length):
-    """Return the class number of a length."""
+    """Return the class, below N_CLASSES, of a length >= 0; ``rows_of`` is the inverse."""
     if length < _EXACT:
         return length
     top = min(63 - leading_zeros(np.uint64(length)), _TOP)

@@ -135,7 +135,7 @@ class Half(NamedTuple):
 class Tables(NamedTuple):
     """Guides, ``words`` uint64, with at most ``most`` mismatches, by their ``halves``, left and right.
 
-    ``starts``, ``entries`` uint32.
+    ``starts`` uint32[number of words + 2], ``entries`` uint32: each guide once for each of the changes.
     """
 
     words: np.ndarray
@@ -146,7 +146,7 @@ class Tables(NamedTuple):
 
 
 _MOST_BASES = 11  # bases of a word in a table: the starts of longer ones fit in no cache
-OF_GUIDE = 4 * (1 + 33 + 495 + 1 + 33)  # most bytes of a guide's entries: up to 2, up to 1 bases changed
+OF_GUIDE = 4 * (1 + 33 + 495 + 1 + 33)  # bytes of entries: 2 + 1 changes, 3 * 11, 9 * 55
 
 
 def make_tables(words: np.ndarray, which: np.ndarray, n: int, most: int) -> Tables:
@@ -231,7 +231,8 @@ def match_sites(tables, protospacer, first, n_sites, rank, site):
 def place_keys_by_rank(rank, key, begins, ends, out):
     """Write the keys of each rank in order to ``out``, from ``begins`` on; ``ends`` are at first the same.
 
-    Those of a rank are nearly in order, as the pieces of the text are.
+    ``rank`` int32[n]; ``key``, ``out`` int64[n]; ``begins``, ``ends`` int64, by rank. Those of a
+    rank are nearly in order, as the pieces of the text are.
     """
     for i in range(rank.size):
         j = ends[rank[i]]

@@ -112,7 +112,7 @@ class StretchFinder(ReadFinder):
 class _StretchPairs:
     """Counts pairs by their stretches: a pair belongs where one of its mates does.
 
-    It has the methods of pairs.PairChooser.
+    Mapper uses it as a pairs.PairChooser.
     """
 
     def __init__(self, finder: StretchFinder) -> None:
@@ -198,7 +198,7 @@ class _Stretches(NamedTuple):
 
 class _Contigs(NamedTuple):
     """``of_block`` int64[n_blocks]: number of the contig of each block; ``seen`` int64[n_contigs]: last read
-    found in each; ``n_found`` int64[n_reads]: contigs of each read, whose search ends with ``most``."""
+    matched in each, or -1; ``n_found`` int64[n_reads]: contigs of each read, searched until ``most``."""
 
     of_block: np.ndarray
     seen: np.ndarray
@@ -228,7 +228,10 @@ def _matches_in(
 
 @compiled
 def _find_by_seeds(query, contigs, patterns, matches, jobs, late):
-    """Write (pattern, position) of a stretch of each read in each contig to ``matches``; return how many."""
+    """Write (pattern, position) of a stretch of each read in each contig to ``matches``; return how many.
+
+    ``matches`` int64[2, size], perhaps less than these; ``jobs``, ``late`` int64[_N_JOBS, _N_JOB]: scratch.
+    """
     k, n, n_late = np.int64(query.k), np.int64(0), np.int64(0)
     step, size = np.int64(query.least) - k + 1, np.int64(_GROUP if contigs.most == 1 else 2)
     for begin in range(0, patterns.length.size, size):
@@ -433,7 +436,8 @@ def _add_minimizers(query, patterns, r, span, jobs, n_jobs, room):
 def _cut(batch, code, least, shortest, pieces, read):
     """Write the runs of at least ``least`` bases A, C, G, T and U of each read; return their number.
 
-    ``read`` int64[n]: the read of each piece. Reads of fewer than ``shortest`` bases have none.
+    ``pieces``: a ReadBatch with room for them; ``read`` int64: the read of each; ``code``: dna.CODE. Reads of
+    fewer than ``shortest`` bases have none.
     """
     n = 0
     for r in range(batch.length.size):

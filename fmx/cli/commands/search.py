@@ -25,7 +25,7 @@ _BASES = options.number(0, 2**31)
 _INSERT = options.number(*limits.INSERT)
 _MOST = 500  # bases in the insert of a proper pair
 _ORIENTATIONS = {"fr": "towards each other", "rf": "away from each other", "ff": "in the same direction"}
-# Parameters under these headings concern hits, which --min-match does not write, but for some.
+# Parameters under these headings concern hits, which --min-match does not write, but for _OF_READS.
 _OF_HITS, _OF_READS = ("Hits", "Pairs", "Output"), ("stretch", "forward_only", "reverse_only", "reference")
 
 

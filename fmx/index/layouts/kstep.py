@@ -84,7 +84,7 @@ def _register(cls: type, k: int, d: int) -> None:
                 last = first + 2 * (quotient(i - run * d, n_positions))
                 while first < last:
                     prefetch(layout.entries, first)
-                    first += 8
+                    first += 8  # 64 bytes, a cache line
                 prefetch(layout.entries, last)
 
     @preceding.register(cls)

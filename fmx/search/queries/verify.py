@@ -22,14 +22,14 @@ from ...index.reference import Blocks, block_end
 from ...index.tables import PrefixTable, SeedTable, pair_index, prefetch_pair
 
 # LO and HI bound the row that is sought. _STAGE: what was prefetched. _MIDDLE: the current row, or a short
-# pattern's pair. _POSITION: of the row. _FIRST: first row of the result, or -1. _LAST, _TOP bound its end.
+# pattern's pair. _POSITION: of the row. _FIRST: first row of the result, or -1. Its end: _LAST to _TOP.
 _STAGE, _MIDDLE, _FIRST, _LAST, _TOP, _POSITION = range(FREE, FREE + 6)
 _ENTRY, _SEED, _ROW, _TEXT, _ROWS, _TEXTS = range(6)
 _ROWS_AT_ONCE = 8  # rows that are compared together
 
 
 class Verify(NamedTuple):
-    """Seed and verify on the CPU: ``prefix`` for short patterns, ``seeds`` for others, ``words`` of the text.
+    """Seed and verify on the CPU: ``prefix`` for short patterns, ``seeds`` for others, packed ``words``.
 
     ``sa`` uint32[n]: the whole suffix array; ``blocks``: stretches of the text between separators.
     """
