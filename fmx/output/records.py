@@ -325,6 +325,8 @@ def _put_read(work, form, out, at, i):
     batch, hits, r = work.batch, work.hits, work.start + i
     total, first, end, n, zero = hits.total[i], hits.first[i], hits.first[i + 1], batch.length[r], np.int64(0)
     if first == end:
+        if not work.first <= max(first - 1, 0) < work.last:  # it follows the hit before it
+            return at
         nowhere, flag = np.int64(-1), np.int64(UNMAPPED)
         record = Record(r, zero, n, flag, nowhere, nowhere, zero, total, zero, zero, zero, alone())
         return put_record(form, out, at, batch, record)

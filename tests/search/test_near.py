@@ -7,11 +7,13 @@ import cases
 import naive
 import pytest
 import validate
+import workflow
 from conftest import LAYOUTS
-from output_of import records_in
+from output_of import records_in, without_program
 from texts import TEXTS, numbered, random_letters, reads_of
 
 from fmx.index import fm_index
+from fmx.output.search_output import SearchOutput
 from fmx.search import hits
 from fmx.search import near as search_near
 from fmx.search.mappers import make_mapper
@@ -116,6 +118,20 @@ def test_runs_of_any_size_give_the_same(index_of):
     for sizes in RUNS:
         assert ask(index, READS, Near(2), sizes=sizes) == expected
         assert ask(index, READS, Near(2, strata=True), sizes=sizes) == best_of(expected)
+
+
+@pytest.mark.parametrize("near", [None, Near(1), Near(2, strata=True)], ids=str)
+def test_records_in_pieces_of_any_size_are_the_same(near, index_of, folder):
+    """Each hit and each read without one has one record, wherever the hits of a run are cut."""
+    index, text = opened(index_of(CONTIGS)), ["T" * 30, *READS[:4], "T" * 31, "ACGACGACG", "T" * 32, "T" * 33]
+    (folder / "r.fa").write_bytes(cases.fasta((f"r{i}", read) for i, read in enumerate(text)))
+    written = []
+    for sizes in (RunSizes(), *(RunSizes(hits=n) for n in range(1, 9))):
+        output = SearchOutput("o.sam", "sam", mismatches=near.mismatches if near else 0)
+        workflow.search(index, ["r.fa"], MapOptions(EVERY, near=near, sizes=sizes), output)
+        written.append(without_program((folder / "o.sam").read_bytes()))
+    assert written[0].count(b"\t4\t*") >= 4
+    assert written == written[:1] * len(written)
 
 
 def test_by_strata_reads_with_a_better_hit_are_not_sought_again(index_of, monkeypatch):
