@@ -103,7 +103,7 @@ class HitWriter(BatchWriter):
     ) -> bytes | np.ndarray:
         """Return the records of reads, or pairs, from ``start`` on: of hits ``first`` to ``last`` of them.
 
-        Of several pairs, or proper pairs, return all records.
+        Several pairs are not cut: all their records are returned.
         """
         batches: Any = batch[:2] if self.in_pairs else (batch,)
         if not self.is_sam:

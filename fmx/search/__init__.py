@@ -11,7 +11,7 @@
     write    Hits -> bytes of records (output/hits.py)
 
 A Mapper (mapper.py) takes these steps with a span, in any thread; a GpuMapper (gpu/gpu_mapper.py) takes them
-on a GPU, with the same functions. mappers.py makes mappers and maps all spans; mapping.py has the options.
-summary.py and counts.py (by contig and group) count reads by the same candidates. collapse.py joins equal
-reads before they are mapped; products.py joins hits of primers to products of PCR.
+on a GPU, and chooses with the same functions. mappers.py makes mappers and maps all spans; mapping.py has the
+options. summary.py and counts.py (by contig and group) count reads by the same candidates. collapse.py joins
+equal reads before they are mapped; products.py joins hits of primers to products of PCR.
 """

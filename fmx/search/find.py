@@ -4,7 +4,8 @@
     runs_of  yields runs of reads, or of both mates, with a limited number of candidates
     choose   candidates -> Hits (hits.py)
 
-NearFinder (near.py) has the same methods: ``search`` is exact or none, ``runs_of`` finds near matches.
+NearFinder (near.py) has the same methods: its ``runs_of`` finds near matches, its ``search`` at most exact
+ones.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -141,7 +142,7 @@ class ReadFinder:
     def runs_of(self, mates: Sequence[ReadRun], has_enough: Any = None) -> Iterator[list[ReadRun]]:
         """Yield runs of the reads of one batch, or of mates 1 and mates 2.
 
-        Each has up to ``hits`` occurrences to locate, or one read or pair. ``has_enough``: for near matches.
+        Each has up to ``hits`` occurrences to report or locate, or one read or pair. ``has_enough``: see near.py.
         """
         policy, total = self.options.policy, mates[0].total
         if mates[1:]:  # only pairs of which both mates occur are located

@@ -46,8 +46,8 @@ class Hits(NamedTuple):
     """Reported occurrences. ``first`` int64[n_reads + 1]: read r has hits first[r] to first[r + 1].
 
     ``position`` int64[n_hits]: position in the text. ``reverse`` bool[n_hits]. ``total`` int64[n_reads]:
-    number of occurrences, reported or not: with ``strata`` (mapping.Near) of the best stratum, without
-    ``counts_all`` of those found until there were enough, of a mate in proper pairs of these. ``changes``
+    number of occurrences, reported or not: with ``strata`` (mapping.Near) those of the best stratum, without
+    ``counts_all`` those of the strata that were searched; of a mate with proper pairs, their number. ``changes``
     int64[n_hits]: how each differs from the read (input/sets.py). ``best`` int64[n_reads]: size of the best
     stratum, times 4, plus its mismatches. Without mismatches both may be EXACT.
     """
@@ -82,7 +82,7 @@ class ReadRun(NamedTuple):
     ``matches``: sorted Candidates, or None. ``can_occur`` bool[n]: which reads were searched. ``weight``
     int64[n]: copies of each. ``n_reverse`` int64[n]: occurrences on -. ``total``, ``best`` int64[n]:
     as in Hits. If mismatches are allowed, ``fewest`` int64[n]: mismatches of the best one. A NearFinder
-    fills in this, ``n_reverse`` and ``total`` when it yields a run of these reads (``cut``).
+    fills in this, ``total`` and, if lengths are counted, ``n_reverse`` as it yields runs of these reads.
     """
 
     batch: "ReadBatch"
@@ -396,7 +396,7 @@ def _locate(sa, layout, start, lo, size, positions):
 
 
 def are_direct(locators: Sequence[Any]) -> bool:
-    """Return whether hits can be chosen from the result of a search, so that only these are located."""
+    """Return whether hits can be chosen from the result of a search, so that others need not be located."""
     return len(locators) == 1 and locators[0].is_direct
 
 

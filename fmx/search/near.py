@@ -1,8 +1,8 @@
 """Find near matches: reads -> Sets -> Pieces -> Words -> Intervals -> comparison with the text -> Candidates.
 
-    search          in steps: all reads exactly; else nothing yet
+    search          if there are steps, searches all reads exactly; if not, nothing yet
     runs_of         yields runs of reads with their Candidates, sorted by rank (_run)
-    _matches_up_to  in steps: searches reads without enough matches again, with one more mismatch at a time
+    _matches_up_to  if there are steps, searches reads without enough matches again, with one more mismatch at a time
     _near_matches   plans pieces, searches their words (_search_words), compares at their rows (_compare)
     choose          Candidates -> Hits (hits.py), and how they differ from the reads (fill_changes)
 

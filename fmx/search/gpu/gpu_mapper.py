@@ -31,7 +31,7 @@ from ...index import contracts
 from ...index.positions import FullSA
 from ...index.reference import place_of, position_of_text_key
 from ...input import reads
-from ...input.reads_gpu import FREE as FIRST
+from ...input.reads_gpu import FREE as REPORT_FREE
 from ...input.reads_gpu import PROBLEM, GpuSpanBuffer, Reading, parse
 from ...limits import ALL, GPU_ENGINES
 from ...machines import gpu
@@ -63,7 +63,7 @@ _USUAL = 16  # of these, what reads of 100 bases need, from BGZF and as BAM too,
 N_THREADS, COUNTERS = 128, 1 << 13  # COUNTERS: most threads that add up reads before atomic additions
 _SEEN = 2 * N_CLASSES + 2
 _SHORT_RECORD = 24  # least mean bytes per record of a chunk that suits one thread per read
-SUMS, N_SUMS = FIRST, 7  # slots of the report: the sums of a summary
+SUMS, N_SUMS = REPORT_FREE, 7  # slots of the report: the sums of a summary
 LOCATED, HITS, ALONE, KEYS = range(SUMS + N_SUMS, SUMS + N_SUMS + 4)  # items that need room
 _RECORDS = KEYS + 1  # bytes of records, at first with the room between them
 
@@ -82,10 +82,10 @@ class SelectionRules(NamedTuple):
 
 
 class SelectedHits(NamedTuple):
-    """Hits, whose positions ``choose`` fills in; ``keys``: scratch of read r from ``first_key[r]`` on."""
+    """Hits, whose positions ``choose`` fills in; ``keys``: scratch of read r from ``key_start[r]`` on."""
 
     hits: Hits
-    first_key: np.ndarray
+    key_start: np.ndarray
     keys: np.ndarray
 
 
@@ -113,7 +113,7 @@ def count_kernel(batch, occurrences, rules, chosen, seen, report):
         n = min(eligible, rules.limit)
         hits.total[r], hits.first[r] = total, n
         is_first = n == 1 and rules.seed < 0 and not rules.lists_all
-        chosen.first_key[r] = 0 if n == 0 else 1 if is_first else total
+        chosen.key_start[r] = 0 if n == 0 else 1 if is_first else total
         n_reads += 1
         bases += batch.length[r]
         mapped += eligible > 0
@@ -148,7 +148,7 @@ def choose_kernel(batch, occurrences, rules, chosen):
     """Select the hits of each read, one thread per read."""
     r, first = thread_index(), chosen.hits.first
     if r < chosen.hits.total.size and first[r] < first[r + 1]:
-        room = InPlace(chosen.keys[chosen.first_key[r] :])
+        room = InPlace(chosen.keys[chosen.key_start[r] :])
         choose_of_read(occurrences, batch, 0, chosen.hits, r, (rules.seed, True), room)
 
 
@@ -160,7 +160,7 @@ def tally_kernel(occurrences, blocks, chosen, table):
     """
     r = thread_index()
     if r < chosen.hits.total.size:
-        n, keys = chosen.first_key[r + 1] - chosen.first_key[r], chosen.keys[chosen.first_key[r] :]
+        n, keys = chosen.key_start[r + 1] - chosen.key_start[r], chosen.keys[chosen.key_start[r] :]
         if n > 0:
             all_keys(occurrences, r, keys)
             for j in range(n):
@@ -297,7 +297,7 @@ class ReadSteps:
         if rules.lengths:
             stream.receive([seen], [stream.pinned_array("seen", _SEEN, np.int64)[:_SEEN]])
         add_up(stream, first, n_reads, report, HITS)
-        add_up(stream, chosen.first_key, n_reads, report, KEYS)
+        add_up(stream, chosen.key_start, n_reads, report, KEYS)
         return chosen
 
     def with_room(self, stream: "GpuStream", chosen: Any, n_hits: int, n_alone: int, n_keys: int) -> Any:

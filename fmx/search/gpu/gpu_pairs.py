@@ -43,13 +43,13 @@ class PairTables(NamedTuple):
     """What is known of n pairs, as mates 1 and then mates 2.
 
     ``total`` int64[2n]: occurrences of each mate. ``proper``: ProperPairs. ``hits``: Hits of mates in
-    no proper pair, with ``keys`` from ``first_key`` int64[2n + 1] on as scratch.
+    no proper pair, with ``keys`` from ``key_start`` int64[2n + 1] on as scratch.
     """
 
     total: np.ndarray
     proper: ProperPairs
     hits: Any
-    first_key: np.ndarray
+    key_start: np.ndarray
     keys: np.ndarray
 
 
@@ -116,7 +116,7 @@ def pair_kernel(batches, located, rule, blocks, rules, tables):
             reported = min(eligible_of(alone, rules.at_most), rules.limit)
             hits.total[r], hits.first[r] = total + alone, reported
             is_first = reported == 1 and rules.seed < 0
-            tables.first_key[r] = 0 if reported == 0 else 1 if is_first else alone
+            tables.key_start[r] = 0 if reported == 0 else 1 if is_first else alone
 
 
 @kernel
@@ -153,7 +153,7 @@ def choose_kernel(batch, batches, located, rule, seed, occurrences, tables):
         else:
             for r in range(i, 2 * n, n):
                 if hits.first[r] < hits.first[r + 1]:
-                    room = InPlace(tables.keys[tables.first_key[r] :])
+                    room = InPlace(tables.keys[tables.key_start[r] :])
                     choose_of_read(occurrences, batch, 0, hits, r, (seed, True), room)
 
 
@@ -213,7 +213,7 @@ class PairSteps(ReadSteps):
         buffer, launch, n_reads = stream.device_array, stream.launch, 2 * n
         total, first = (buffer(name, n_reads + 1, np.int64) for name in ("total of mates", "to locate"))
         keys = buffer("keys of located", room, np.int64)[:room]
-        total, located, sides = total[:n_reads], *_located(stream, n, room)
+        total, located, sides = total[:n_reads], *_room_for_located(stream, n, room)
         stream.begin("locate")
         launch(occur_kernel, n_reads, N_THREADS, occurrences, total, first)
         add_up(stream, first, n_reads, report, LOCATED)
@@ -227,7 +227,7 @@ class PairSteps(ReadSteps):
         )
         add_up(stream, tables.proper.first, n, report, HITS)
         add_up(stream, tables.hits.first, 2 * n, report, ALONE)
-        add_up(stream, tables.first_key, 2 * n, report, KEYS)
+        add_up(stream, tables.key_start, 2 * n, report, KEYS)
         return tables
 
     def with_room(self, stream: "GpuStream", tables: Any, n_hits: int, n_alone: int, n_keys: int) -> Any:
@@ -238,9 +238,9 @@ class PairSteps(ReadSteps):
 
     def choose(self, stream: "GpuStream", batch: ReadBatch, occurrences: Any, chosen: Any) -> None:
         stream.begin("choose")
-        n = chosen.proper.total.size  # _located returns the buffers that ``count`` filled
+        n = chosen.proper.total.size  # _room_for_located returns the buffers that ``count`` filled
         stream.launch(
-            choose_kernel, n, N_THREADS, batch, _mates_of(batch, n), _located(stream, n, 0)[1], self._rule,
+            choose_kernel, n, N_THREADS, batch, _mates_of(batch, n), _room_for_located(stream, n, 0)[1], self._rule,
             self._rules.seed, occurrences, chosen,
         )  # fmt: skip
 
@@ -248,7 +248,7 @@ class PairSteps(ReadSteps):
         return Summary.of_sums(True, [n, *(report[SUMS + j] for j in range(N_SUMS))])
 
 
-def _located(stream: "GpuStream", n: int, room: int) -> tuple[Located, tuple[Located, Located]]:
+def _room_for_located(stream: "GpuStream", n: int, room: int) -> tuple[Located, tuple[Located, Located]]:
     """Return ``room`` or more positions of the mates of n pairs: of all, and of mates 1 and mates 2."""
     positions = stream.device_array("located", room, np.int64)
     lo, hi = (stream.device_array(f"{name} of located", 4 * n, np.int64)[: 4 * n] for name in ("lo", "hi"))
