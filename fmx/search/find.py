@@ -142,7 +142,7 @@ class ReadFinder:
     def runs_of(self, mates: Sequence[ReadRun], has_enough: Any = None) -> Iterator[list[ReadRun]]:
         """Yield runs of the reads of one batch, or of mates 1 and mates 2.
 
-        Each has up to ``hits`` occurrences to report or locate, or one read or pair. ``has_enough``: see near.py.
+        Each has up to ``hits`` occurrences to report or locate, or one read or pair. ``has_enough``: near.py.
         """
         policy, total = self.options.policy, mates[0].total
         if mates[1:]:  # only pairs of which both mates occur are located

@@ -47,9 +47,9 @@ class Hits(NamedTuple):
 
     ``position`` int64[n_hits]: position in the text. ``reverse`` bool[n_hits]. ``total`` int64[n_reads]:
     number of occurrences, reported or not: with ``strata`` (mapping.Near) those of the best stratum, without
-    ``counts_all`` those of the strata that were searched; of a mate with proper pairs, their number. ``changes``
-    int64[n_hits]: how each differs from the read (input/sets.py). ``best`` int64[n_reads]: size of the best
-    stratum, times 4, plus its mismatches. Without mismatches both may be EXACT.
+    ``counts_all`` those of the strata that were searched; of a mate with proper pairs, their number.
+    ``changes`` int64[n_hits]: how each differs from the read (input/sets.py). ``best`` int64[n_reads]: size
+    of the best stratum, times 4, plus its mismatches. Without mismatches both may be EXACT.
     """
 
     first: np.ndarray

@@ -2,7 +2,7 @@
 
     search          if there are steps, searches all reads exactly; if not, nothing yet
     runs_of         yields runs of reads with their Candidates, sorted by rank (_run)
-    _matches_up_to  if there are steps, searches reads without enough matches again, with one more mismatch at a time
+    _matches_up_to  searches reads without enough matches again, with one more mismatch at each step
     _near_matches   plans pieces, searches their words (_search_words), compares at their rows (_compare)
     choose          Candidates -> Hits (hits.py), and how they differ from the reads (fill_changes)
 

@@ -344,7 +344,7 @@ def count_inserts(length1, length2, proper, counts):
 class PairHits(NamedTuple):
     """Hits of a run of pairs: ``proper``, and, of pairs without proper ones, those of mates 1 and of mates 2.
 
-    For a pair with proper ones, ``one`` and ``two`` have no hits, and the number of proper pairs as ``total``.
+    For a pair with proper ones, ``one`` and ``two`` have no hits, and as ``total`` the number of those.
     """
 
     proper: ProperPairs

@@ -213,7 +213,7 @@ class PairSteps(ReadSteps):
         buffer, launch, n_reads = stream.device_array, stream.launch, 2 * n
         total, first = (buffer(name, n_reads + 1, np.int64) for name in ("total of mates", "to locate"))
         keys = buffer("keys of located", room, np.int64)[:room]
-        total, located, sides = total[:n_reads], *_room_for_located(stream, n, room)
+        total, located, sides = total[:n_reads], *_buffers(stream, n, room)
         stream.begin("locate")
         launch(occur_kernel, n_reads, N_THREADS, occurrences, total, first)
         add_up(stream, first, n_reads, report, LOCATED)
@@ -238,9 +238,9 @@ class PairSteps(ReadSteps):
 
     def choose(self, stream: "GpuStream", batch: ReadBatch, occurrences: Any, chosen: Any) -> None:
         stream.begin("choose")
-        n = chosen.proper.total.size  # _room_for_located returns the buffers that ``count`` filled
+        n = chosen.proper.total.size  # _buffers returns the buffers that ``count`` filled
         stream.launch(
-            choose_kernel, n, N_THREADS, batch, _mates_of(batch, n), _room_for_located(stream, n, 0)[1], self._rule,
+            choose_kernel, n, N_THREADS, batch, _mates_of(batch, n), _buffers(stream, n, 0)[1], self._rule,
             self._rules.seed, occurrences, chosen,
         )  # fmt: skip
 
@@ -248,7 +248,7 @@ class PairSteps(ReadSteps):
         return Summary.of_sums(True, [n, *(report[SUMS + j] for j in range(N_SUMS))])
 
 
-def _room_for_located(stream: "GpuStream", n: int, room: int) -> tuple[Located, tuple[Located, Located]]:
+def _buffers(stream: "GpuStream", n: int, room: int) -> tuple[Located, tuple[Located, Located]]:
     """Return ``room`` or more positions of the mates of n pairs: of all, and of mates 1 and mates 2."""
     positions = stream.device_array("located", room, np.int64)
     lo, hi = (stream.device_array(f"{name} of located", 4 * n, np.int64)[: 4 * n] for name in ("lo", "hi"))
