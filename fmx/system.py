@@ -155,7 +155,7 @@ def sweep(final: Path) -> None:
     pattern = re.compile(re.escape(_draft_start(final)) + rb"[0-9a-f]{16}\.(partial|replaced)")
     with suppress(OSError), os.scandir(os.fsencode(final.parent)) as entries:
         for path in [entry.path for entry in entries if pattern.fullmatch(entry.name)]:
-            with suppress(OSError), _of_the_dead(path) as is_folder:
+            with suppress(OSError), _locked_draft(path) as is_folder:
                 if not is_folder:
                     os.unlink(path)
                 elif path.endswith(b".replaced") and not final.exists():
@@ -165,7 +165,7 @@ def sweep(final: Path) -> None:
 
 
 @contextmanager
-def _of_the_dead(path: bytes) -> Iterator[bool]:
+def _locked_draft(path: bytes) -> Iterator[bool]:
     """Yield whether a path is a folder, with its lock held.  Raises OSError if it is locked."""
     mode = os.lstat(path).st_mode
     is_folder = stat.S_ISDIR(mode)
@@ -298,9 +298,9 @@ started: ContextVar[float | None] = ContextVar("started", default=None)
 
 # Signals that end a run raise an exception, wherever the program is.
 
-_PATIENCE = 2.0  # seconds in which a further signal does not interrupt the cleanup after the first
+_GRACE = 2.0  # seconds in which a further signal does not interrupt the cleanup after the first
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_came = (0, -_PATIENCE)  # the last signal acted on, and its time
+_last_signal = (0, -_GRACE)  # the last signal acted on, and its time
 # Removes unfinished outputs as the process ends: a signal may arrive after __enter__, but before an ExitStack
 # knows of it.  A fork does not remove those of its parent.
 _unfinished: set[Callable[[], None]] = set()
@@ -320,9 +320,9 @@ def run_with_signals(function: Callable[..., int | None], *arguments: Any) -> No
         sys.unraisablehook = _raise_again
         _leave(function(*arguments))
     except BaseException:
-        if not _came[0]:
+        if not _last_signal[0]:
             raise
-        _leave(128 + _came[0])  # libraries may have turned the signal into another error
+        _leave(128 + _last_signal[0])  # libraries may have turned the signal into another error
 
 
 def _leave(code: int | None) -> NoReturn:
@@ -338,10 +338,10 @@ def _leave(code: int | None) -> NoReturn:
 
 
 def _stop(number: int, _: FrameType | None) -> None:
-    global _came
+    global _last_signal
     now = time.monotonic()
-    if now - _came[1] > _PATIENCE:
-        _came = number, now
+    if now - _last_signal[1] > _GRACE:
+        _last_signal = number, now
         raise Stopped(number)
 
 
@@ -352,7 +352,7 @@ def _raise_again(lost: "sys.UnraisableHookArgs") -> None:
         return
 
     def again(*_: object) -> None:
-        raise Stopped(_came[0])
+        raise Stopped(_last_signal[0])
 
     signal.signal(signal.SIGALRM, again)
     signal.setitimer(signal.ITIMER_REAL, 0.01)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from fmx.cli.commands import inspect as command
 from fmx.index.build import add_groups, add_layouts, build_index
-from fmx.index.disk import settled
+from fmx.index.disk import retrying
 from fmx.index.fm_index import AnyIndex
 from fmx.index.plan import IndexOptions
 from fmx.jobs import Cache, Context, Resources
@@ -16,7 +16,7 @@ __all__ = [
     "CPU", "Device", "IndexOptions", "Progress", "add_groups", "add_layouts", "build_index", "inspect",
     "make_writer", "prepared", "search",
 ]  # fmt: skip
-inspect = settled(command.inspect)
+inspect = retrying(command.inspect)
 
 
 class Opened(NamedTuple):

@@ -133,9 +133,9 @@ def records(
     paths: Sequence[Any], options: PairOptions, progress: Progress, device: Device
 ) -> tuple[tuple, AlignmentJob, Generator[Records, None, None]]:
     """Return (names of (queries, targets), AlignmentJob, its Records in order, in pieces) of FASTA files."""
-    sessions, shared_out = open_gpus(device, progress)
+    sessions, cpu_scores_too = open_gpus(device, progress)
     names, job = _read_job(paths, options)
-    return names, job, compute(job, cut(job), options.n_threads, gpus=sessions, shared_out=shared_out)
+    return names, job, compute(job, cut(job), options.n_threads, gpus=sessions, cpu_scores_too=cpu_scores_too)
 
 
 def _read_job(
@@ -166,16 +166,16 @@ def compute(
     n_threads: int = 1,
     pack: Callable[[Any], Any] = lambda result: result,
     gpus: Sequence[GpuSession] = (),
-    shared_out: bool = False,
+    cpu_scores_too: bool = False,
 ) -> Generator[Any, None, None]:
     """Yield what ``pack`` makes of the result of each chunk in ``todo`` (jobs.cut), in order.
 
     The GPUs ``gpus`` score pairs, and threads of the CPU trace their paths. Without a GPU, or with
-    ``shared_out``, these threads score pairs too.
+    ``cpu_scores_too``, these threads score pairs too.
     """
     if not todo:
         return
-    queue, cpu_scores = OrderedQueue(todo), shared_out or not gpus
+    queue, cpu_scores = OrderedQueue(todo), cpu_scores_too or not gpus
     n_workers = n_threads if cpu_scores or job.paths else 0
     loops = [partial(_work, Worker(job), queue, pack, cpu_scores) for _ in range(n_workers)]
     if gpus:

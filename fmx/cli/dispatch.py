@@ -44,12 +44,12 @@ def run_job(
                 on_cluster(job, resources, progress, scheduler, file, f"{path}.shards")
                 return
         raise click.UsageError("a cluster run needs -o FILE, in a folder that all workers can see")
-    part = None
+    shard_run = None
     if shard:
         from ..jobs.shard import ShardRun
 
-        part = ShardRun(shard[0], shard[1], str(job.output.path))
-    run(job, resources, progress, part, cache)
+        shard_run = ShardRun(shard[0], shard[1], str(job.output.path))
+    run(job, resources, progress, shard_run, cache)
 
 
 def check_clashes(

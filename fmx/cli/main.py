@@ -103,7 +103,7 @@ def run(arguments: Sequence[str], start: float | None = None) -> int:
             error.show()
         return error.exit_code
     except click.ClickException as error:
-        tell(f"fmx: error: {brief(_usage(error, arguments), MESSAGE - 100)}")
+        tell(f"fmx: error: {brief(_usage_text(error, arguments), MESSAGE - 100)}")
         return error.exit_code
     except click.exceptions.Exit as stop:
         return stop.exit_code
@@ -138,7 +138,7 @@ def run(arguments: Sequence[str], start: float | None = None) -> int:
         return _report(error, what, debug)
 
 
-def _usage(error: click.ClickException, arguments: Sequence[str]) -> str:
+def _usage_text(error: click.ClickException, arguments: Sequence[str]) -> str:
     """The message of a usage error, in the style of all errors; for a missing argument also where to look."""
     if isinstance(error, click.NoSuchOption) and error.ctx:
         unknown, command = error.option_name, error.ctx.command

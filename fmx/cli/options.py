@@ -266,13 +266,13 @@ def format_of(kind: str | None, path: str, kinds: Sequence[str], usual: str) -> 
             raise click.UsageError(f"-o {path}: {what}: use -o NAME.d, and --format for the format")
         return kind or usual
     check_suffix("-o", path, [kind] if kind else kinds)
-    by_suffix = next((each for each in kinds if _suffix_of(path) in _endings_of([each])), usual)
+    by_suffix = next((each for each in kinds if _suffix_of(path) in _suffixes_of([each])), usual)
     chosen = kind or by_suffix
     _refuse_terminal(path, chosen)
     return chosen
 
 
-def _endings_of(kinds: Iterable[str]) -> list[str]:
+def _suffixes_of(kinds: Iterable[str]) -> list[str]:
     """Return the suffixes of formats."""
     return [suffix for kind in kinds for suffix in _ENDINGS.get(format_name(kind), ())]
 
@@ -291,7 +291,7 @@ def _suffix_of(path: str) -> str:
 def check_suffix(option: str, path: str, kinds: Sequence[str]) -> None:
     """Raise UsageError for the suffix of a format that is not of ``kinds``."""
     suffix = _suffix_of(path.lower().removesuffix(".gz") if GZIP in kinds else path)
-    if suffix and suffix not in _endings_of(kinds):
+    if suffix and suffix not in _suffixes_of(kinds):
         choose = f"choose another name{' or format' if option == '-o' else ''}"
         raise click.UsageError(f"{option} {path}: {_only(kinds)}, not {suffix}; {choose}")
 
@@ -336,7 +336,7 @@ def reporting(kinds: Sequence[str]) -> Decorator:
     def files(_: click.Context, param: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
         for path in paths:
             if report.kind_of(path) not in kinds:
-                what = f"the name of a report must end with {_ends_of(kinds)}"
+                what = f"the name of a report must end with {_suffix_list(kinds)}"
                 raise click.BadParameter(f"{path}: {what}", param=param)
         if len({report.kind_of(path) for path in paths}) < len(paths):
             what = f"{' and '.join(paths)} are reports of the same kind"
@@ -345,11 +345,11 @@ def reporting(kinds: Sequence[str]) -> Decorator:
 
     return click.option(
         "--report", "reports", type=click.Path(), multiple=True, metavar="FILE", callback=files,
-        help=f"Write a report to FILE, whose name ends with {_ends_of(kinds)}; may be repeated.",
+        help=f"Write a report to FILE, whose name ends with {_suffix_list(kinds)}; may be repeated.",
     )  # fmt: skip
 
 
-def _ends_of(kinds: Sequence[str]) -> str:
+def _suffix_list(kinds: Sequence[str]) -> str:
     words = {"JSON": ".json", "HTML": ".html", "MULTIQC": f"{MULTIQC} (for MultiQC)",
              "TSV": ".tsv (one line per sample of fmx count)"}  # fmt: skip
     *most, last = [words[kind] for kind in words if kind in kinds]

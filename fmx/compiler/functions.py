@@ -52,7 +52,7 @@ class Compiled(Piece):
 
     def code(self, kinds: tuple) -> Code:
         """Return the code for arguments of some kinds, kept or compiled."""
-        make = lambda: compiler().machine_code(self.made, kinds, native.level)  # noqa: E731
+        make = lambda: compiler().machine_code(self.made, kinds, native.compiled_for)  # noqa: E731
         return object_cache.load_or_make(self.name(kinds), make)
 
     def name(self, kinds: tuple) -> str:

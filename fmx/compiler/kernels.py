@@ -23,9 +23,9 @@ from ..errors import CUDA_EXTRA, DeviceError, installed
 from . import SIMULATED, cuda_driver, native, object_cache
 from .cuda_driver import CudaArray, LoadedKernel
 from .native import Code
-from .piece import Module
+from .piece import NumbaCuda
 
-cuda = Module()
+cuda = NumbaCuda()
 _lock = threading.RLock()
 
 

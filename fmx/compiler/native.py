@@ -33,7 +33,7 @@ LEVELS = {
     "aarch64": Level(_ARM, "generic", ""),
 }
 _name = os.environ.get("FMX_COMPILE_FOR")
-level = LEVELS[_name] if _name else None  # what this process compiles for, instead of this processor
+compiled_for = LEVELS[_name] if _name else None  # what this process compiles for, instead of this processor
 
 
 def levels() -> list[str]:
@@ -47,8 +47,8 @@ def levels() -> list[str]:
 
 def processor() -> str:
     """Return the processor that code is compiled for, as numba sees it, or the level."""
-    if level:
-        return str(level)
+    if compiled_for:
+        return str(compiled_for)
     name = os.environ.get("NUMBA_CPU_NAME") or llvm.get_host_cpu_name()
     features = os.environ.get("NUMBA_CPU_FEATURES") or llvm.get_host_cpu_features().flatten()
     return str(Level(llvm.get_process_triple(), name, features))

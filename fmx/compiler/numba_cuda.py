@@ -11,7 +11,7 @@ from numba import types
 from ..errors import CUDA_EXTRA, installed
 from .native import Code
 from .numba_cpu import types_of
-from .piece import Module, Piece
+from .piece import NumbaCuda, Piece
 
 with installed("numba-cuda", CUDA_EXTRA):
     import numba_cuda  # noqa: F401  # the package of this name, not what numba itself once held
@@ -30,7 +30,7 @@ def _type_of_piece(piece, context):
     return piece.type_in(cuda_target.typing_context)
 
 
-@typeof_impl.register(Module)
+@typeof_impl.register(NumbaCuda)
 def _type_of_module(module, context):
     return types.Module(cuda)
 

@@ -214,7 +214,7 @@ def load_or_make(name: str, make: Callable[[], Code], target: str = "") -> Code:
     return code
 
 
-def is_kept() -> bool:
+def can_keep() -> bool:
     """Return whether there is a private folder to keep code in."""
     with suppress(OSError), private.opened(where, make=True) if (where := folder()) else nullcontext():
         return where is not None and os.access(where, os.W_OK)
@@ -244,7 +244,7 @@ def _report_compiling() -> None:
     """Report once that something is compiled, and why if each time."""
     while _unnotified:
         later = "later runs reuse the code"
-        if not is_kept():
+        if not can_keep():
             where = folder() or "a folder without a home"
             remedy = "set FMX_CACHE to a folder that only you can write to"
             later = f"each time: the code cannot be stored in {where}; {remedy}"

@@ -75,7 +75,7 @@ class Contract(Piece):
         return type(first) in self.bodies
 
 
-class Module:
+class NumbaCuda:
     """numba.cuda, as kernels name it; imported when one is compiled."""
 
     __name__ = "numba.cuda"  # so that computing a fingerprint, which reads the name, imports nothing
@@ -155,7 +155,7 @@ def _value(value: Any, named: list) -> str:
         return _value(tuple(sorted(value.items())), named)
     if isinstance(value, None | bool | int | float | str | bytes | np.generic | np.dtype):
         return f"{_name(type(value))} {value!r}"
-    # A module or a function of another library, known by its version; or Module.
+    # A module or a function of another library, known by its version; or NumbaCuda.
     return getattr(value, "__name__", None) or _name(type(value))
 
 

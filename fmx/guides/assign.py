@@ -22,8 +22,7 @@ import numpy as np
 
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at
-from ..dna import CODE, DEGENERATE, FORWARD, REVERSE, WORD, pack_read, reverse_complement, symbols
-from ..dna import PLAIN as BIT
+from ..dna import CODE, DEGENERATE, FORWARD, PLAIN, REVERSE, WORD, pack_read, reverse_complement, symbols
 from ..input.reads import ReadBatch
 from .table import MANY, NONE, GuideTable, find, near
 
@@ -157,7 +156,7 @@ class CountOptions:
 
 UNSURE = -3  # instead of a guide, like NONE and MANY: a base of the guide has low quality
 WORST = 33  # the lowest quality as a character
-_PLAIN = np.where(CODE < 4, CODE, 0).astype(np.uint8)  # byte -> code of its base, 0 for other bytes
+_CODES = np.where(CODE < 4, CODE, 0).astype(np.uint8)  # byte -> code of its base, 0 for other bytes
 
 
 class Rules(NamedTuple):
@@ -169,8 +168,8 @@ class Rules(NamedTuple):
     where: Where
     mismatches: int
     quality: int
-    plain: np.ndarray = _PLAIN
-    bit: np.ndarray = BIT
+    plain: np.ndarray = _CODES
+    bit: np.ndarray = PLAIN
 
 
 class Assignments(NamedTuple):

@@ -354,7 +354,7 @@ def checksum(array: Array) -> str:
     return xxhash.xxh3_64_hexdigest(array.view(np.uint8))
 
 
-def not_whole(path: Path | str | os.PathLike | None, wrong: str) -> IndexFileError:
+def bad_index(path: Path | str | os.PathLike | None, wrong: str) -> IndexFileError:
     """Return the error for an index, or a file of one, that cannot be used."""
     return IndexFileError(f"{path}: {wrong}; build the index again")
 
@@ -374,11 +374,11 @@ def digest_of(meta: dict, of: tuple = ("contig_", "group_")) -> str:
     return hashlib.sha256(json.dumps(checksums).encode()).hexdigest()[:16]
 
 
-def settled(read: Callable) -> Callable:
+def retrying(read: Callable) -> Callable:
     """Wrap a function that reads an index: retry once if it fails while the index is replaced."""
 
     @wraps(read)
-    def read_settled(path: str | os.PathLike, *arguments: Any, **named: Any) -> Any:
+    def read_or_retry(path: str | os.PathLike, *arguments: Any, **named: Any) -> Any:
         before = _state(Path(path) / META)
         try:
             return read(path, *arguments, **named)
@@ -387,10 +387,10 @@ def settled(read: Callable) -> Callable:
                 raise
         return read(path, *arguments, **named)
 
-    return read_settled
+    return read_or_retry
 
 
-@settled
+@retrying
 def read_meta(path: str | os.PathLike) -> dict:
     """Return meta.json after checking it, and that every array file has the right length.
 
@@ -399,11 +399,11 @@ def read_meta(path: str | os.PathLike) -> dict:
     path = Path(path)
     meta = read_any_meta(path)
     if meta["format"] not in _FORMATS:
-        raise not_whole(path, f"index format {meta['format']}, but this fmx reads {FORMAT} to {SPARSE}")
+        raise bad_index(path, f"index format {meta['format']}, but this fmx reads {FORMAT} to {SPARSE}")
     try:
         _check_meta(meta)
     except ValueError as error:
-        raise not_whole(path / META, f"not a valid index ({error})") from error
+        raise bad_index(path / META, f"not a valid index ({error})") from error
     for name in meta["arrays"]:
         with _array_file(path, meta, name):
             pass
@@ -424,15 +424,15 @@ def read_any_meta(path: Path) -> dict:
     except OSError as error:
         raise IndexFileError(f"{file}: cannot read: {error.strerror or error}") from error
     except ValueError as error:
-        raise not_whole(file, "damaged") from error
+        raise bad_index(file, "damaged") from error
     try:
         meta = json.loads(text)
         checksum, version = meta["checksum"], meta["format"]
         is_right = type(version) is int and (version not in _FORMATS or checksum == meta_checksum(meta))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise not_whole(file, "damaged") from error
+        raise bad_index(file, "damaged") from error
     if not is_right:
-        raise not_whole(file, "damaged (checksum differs)")
+        raise bad_index(file, "damaged (checksum differs)")
     return meta
 
 
@@ -453,14 +453,14 @@ def _array_file(path: str | os.PathLike, meta: dict, name: str) -> Iterator[Bina
             header = opened.read(length)
             is_whole = len(header) == length and size == 10 + length + entry["bytes"]
             if head[:8] != b"\x93NUMPY\x01\x00" or not is_whole:
-                raise not_whole(file, "truncated or damaged")
+                raise bad_index(file, "truncated or damaged")
             descr, shape = np.dtype(entry["dtype"]).str, tuple(entry["shape"])
             expected = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape!r}, }}"
             if header.strip() != expected.encode():
-                raise not_whole(file, f"damaged (its header differs from {META})")
+                raise bad_index(file, f"damaged (its header differs from {META})")
             yield opened
     except FileNotFoundError:
-        raise not_whole(file, "missing") from None
+        raise bad_index(file, "missing") from None
     except OSError as error:
         raise IndexFileError(f"{file}: cannot read: {error.strerror or error}") from error
 
@@ -512,7 +512,7 @@ def check_arrays(path: str | os.PathLike, meta: dict, arrays: dict, n_threads: i
     for name in arrays:
         file, scans = Path(path) / f"{name}.npy", [scan_of[key] for key in pieces if key[0] == name]
         if [digest for digest, _ in scans] != meta["arrays"][name]["checksums"]:
-            raise not_whole(file, "damaged (checksum differs)")
+            raise bad_index(file, "damaged (checksum differs)")
         holds = required[name].holds
         if not all(is_right for _, is_right in scans) or (holds and not holds(arrays[name])):
-            raise not_whole(file, "not valid (values out of range or order)")
+            raise bad_index(file, "not valid (values out of range or order)")

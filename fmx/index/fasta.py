@@ -64,9 +64,9 @@ def _read_letters(
 
     def scan(start: int, stop: int, begin: tuple) -> tuple:
         """Return (letters, bad byte or -1, the '>' bytes of contigs, the letters before each) of a span."""
-        at = np.empty((2, np.count_nonzero(data[start:stop] == _HEADER)), np.int64)
-        n_letters, n_contigs, bad = _scan(data[:stop], start, begin, _UPPER, letters[start:], at)
-        return n_letters, bad, *at[:, :n_contigs]
+        places = np.empty((2, np.count_nonzero(data[start:stop] == _HEADER)), np.int64)
+        n_letters, n_contigs, bad = _scan(data[:stop], start, begin, _UPPER, letters[start:], places)
+        return n_letters, bad, *places[:, :n_contigs]
 
     spans = run_all(scan, [(*span, begin) for span, begin in zip(cut, begins, strict=True)], n_threads)
     for _, bad, *_ in spans:
@@ -78,12 +78,12 @@ def _read_letters(
             elif bad <= first or data[first] != _HEADER:
                 message = no_fasta(wrong)
             raise InputError(source.path, f"line {line}", message)
-    at = np.concatenate([at for *_, at, _ in spans] or [np.empty(0, np.int64)])
-    if at.size == 0:
+    headers_at = np.concatenate([places for *_, places, _ in spans] or [np.empty(0, np.int64)])
+    if headers_at.size == 0:
         raise InputError(source.path, "", "the file is empty; expected FASTA")
-    ends = np.empty(at.size, np.int64)
-    _find_line_ends(data, at, ends)
-    headers = [data[i + 1 : end].tobytes() for i, end in zip(at.tolist(), ends.tolist(), strict=True)]
+    ends = np.empty(headers_at.size, np.int64)
+    _find_line_ends(data, headers_at, ends)
+    headers = [data[i + 1 : end].tobytes() for i, end in zip(headers_at.tolist(), ends.tolist(), strict=True)]
     n, starts = 0, []
     for (start, _), (n_letters, _, _, before) in zip(cut, spans, strict=True):
         letters[n : n + n_letters] = letters[start : start + n_letters]
@@ -110,11 +110,11 @@ def _find_line_ends(data, starts, ends):
 
 
 @compiled
-def _scan(data, i, begin, upper, letters, at):
+def _scan(data, i, begin, upper, letters, places):
     """Scan data[i:], one span, by a thread; return (letters, contigs that begin, index of a bad byte or -1).
 
     ``begin``: whether the span begins at the start of a line, in a header, after a CR, after the first '>'.
-    ``at`` int64[2, contigs]: for each contig its '>' byte and the number of letters before it.
+    ``places`` int64[2, contigs]: for each contig its '>' byte and the number of letters before it.
     """
     at_line_start, in_header, after_cr, in_contig = begin
     n_letters, n_contigs, bad = 0, 0, -1
@@ -124,7 +124,7 @@ def _scan(data, i, begin, upper, letters, at):
             break
         after_cr = False
         if at_line_start and data[i] == _HEADER:
-            at[0, n_contigs], at[1, n_contigs] = i, n_letters
+            places[0, n_contigs], places[1, n_contigs] = i, n_letters
             n_contigs += 1
             in_header, at_line_start = True, False
             i += 1

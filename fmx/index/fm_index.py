@@ -94,7 +94,7 @@ def _lines(names: Iterable[str]) -> np.ndarray:
     return np.frombuffer("\n".join(names).encode(), np.uint8)
 
 
-@disk.settled
+@disk.retrying
 def load(
     path: str | os.PathLike,
     layout: str | None = None,
@@ -205,7 +205,7 @@ def reference_of(path: Path | str | os.PathLike | None, meta: dict, arrays: dict
     try:
         check_reference(meta, names, arrays["contig_lengths"], columns)
     except ValueError as error:
-        raise disk.not_whole(path, f"not a valid index ({error})") from error
+        raise disk.bad_index(path, f"not a valid index ({error})") from error
     blocks, groups = make_blocks(*columns), None
     if "n_groups" in meta:
         groups = Groups(names_in(arrays["group_names"]), arrays["group_of_contig"])

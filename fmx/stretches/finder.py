@@ -307,7 +307,7 @@ def _compare(query, contigs, patterns, matches, jobs, n_jobs, n):
                 if differ & seed or (differ & left and differ & right):
                     continue
             if _has_stretch(query, least, patterns, i, offset, position):
-                n = _note(query, contigs, i, position, matches, n)
+                n = _add_match(query, contigs, i, position, matches, n)
                 if _is_done(contigs, i):
                     break
     return n
@@ -339,7 +339,7 @@ def _has_stretch(query, least, patterns, i, offset, position):
 
 
 @inlined
-def _note(query, contigs, i, position, matches, n):
+def _add_match(query, contigs, i, position, matches, n):
     """Write pattern i and a position, unless the read has a match in this contig; return the next n.
 
     Matches beyond the end of ``matches`` int64[2, size] are only counted.
@@ -375,7 +375,7 @@ def _search_late(query, contigs, patterns, matches, late, n_late, n):
                 else:
                     hi = row if order else lo
             if longest == least:
-                n = _note(query, contigs, i, position, matches, n)
+                n = _add_match(query, contigs, i, position, matches, n)
             start += longest - least
     return n
 

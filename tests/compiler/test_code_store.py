@@ -56,7 +56,7 @@ def ours(tmp_path):
 def is_writable(path) -> bool:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(object_cache, "folder", lambda: path)
-        return object_cache.is_kept()
+        return object_cache.can_keep()
 
 
 def is_refused(path) -> bool:
@@ -144,7 +144,7 @@ def test_without_a_home_there_is_no_folder(monkeypatch):
     monkeypatch.setattr(object_cache, "folder", object_cache.folder.__wrapped__)
     assert object_cache.load_or_make("name", lambda: CODE) == CODE
     assert object_cache.load("name") is None
-    assert not object_cache.is_kept()
+    assert not object_cache.can_keep()
 
 
 @pytest.fixture

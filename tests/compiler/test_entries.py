@@ -157,7 +157,7 @@ def test_code_is_compiled_for_processors_that_are_not_here(level, cache, monkeyp
     function, kinds = ahead.function_of(SMALL[0])
     name = object_cache.name_of(function.function, kinds)
     assert object_cache.load(name) is None
-    monkeypatch.setattr(native, "level", native.LEVELS[level])
+    monkeypatch.setattr(native, "compiled_for", native.LEVELS[level])
     object_cache.folder.cache_clear()
     code = object_cache.load(name)
     assert code.body[:4] == b"\x7fELF"

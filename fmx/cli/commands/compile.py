@@ -11,7 +11,7 @@ _RATE = 25  # kB of machine code per second and core
 
 
 @options.command
-@click.option("--list", "lists", is_flag=True,
+@click.option("--list", "only_list", is_flag=True,
               help="List all functions and whether they are compiled; do not compile them.")  # fmt: skip
 @options.threads
 @options.quiet
@@ -30,14 +30,14 @@ def command(args: SimpleNamespace) -> None:
     ahead.import_bodies()
     every = ahead.functions()
     missing = [entry for entry in every if not ahead.is_kept(entry)]
-    if args.lists:
+    if args.only_list:
         for entry in every:
             name, *kinds = entry.name.split()
             state = "not compiled" if entry in missing else "compiled"
             click.echo(f"{name}\t{entry.size} kB\t{state}\t{' '.join(kinds)}")
         return
     where = object_cache.folder()
-    if where is None or not object_cache.is_kept():
+    if where is None or not object_cache.can_keep():
         what = f"{where} is not writable, or open to others" if where else "there is no home directory"
         raise FmxError(f"{what}: set FMX_CACHE to a folder that only you can access")
     progress = Progress(args.quiet)

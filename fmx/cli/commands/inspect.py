@@ -28,10 +28,10 @@ def command(args: SimpleNamespace) -> None:
     fmx inspect --verify ref.fmx
     fmx inspect --json ref.fmx
     """
-    from ...index.disk import settled
+    from ...index.disk import retrying
 
     paths = find_indexes((*args.arguments, *args.index_paths))
-    contents = [settled(inspect)(path, args.verify, args.threads) for path in paths]
+    contents = [retrying(inspect)(path, args.verify, args.threads) for path in paths]
     if args.as_json:
         whole = [each | ({"verified": True} if args.verify else {}) for each in contents]
         click.echo(json.dumps(whole if whole[1:] else whole[0], indent=1))

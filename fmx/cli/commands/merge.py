@@ -40,8 +40,8 @@ def command(args: SimpleNamespace) -> None:
         options.check_suffix("-o", args.output, ["tsv"])
         output = replace(output, path=None, tables=tables)
     else:
-        converts = output.kind in _ALIGNMENTS and not shards[0].container.get("index")
-        kinds = _ALIGNMENTS if converts else [output.kind]
+        may_convert = output.kind in _ALIGNMENTS and not shards[0].container.get("index")
+        kinds = _ALIGNMENTS if may_convert else [output.kind]
         if (kind := options.format_of(None, args.output, kinds, output.kind)) != output.kind:
             from ...output.formats.bam import Samtools
 

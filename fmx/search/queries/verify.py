@@ -51,9 +51,9 @@ def _begin_verify(query, patterns, i, state, slot):
         state[slot, _MIDDLE] = pair_index(patterns.words, first, 0, length)
         prefetch_pair(query.prefix, state[slot, _MIDDLE])
         return
-    known = min(length, np.int64(query.seeds.s))
-    spare = 2 * (query.seeds.s - known)
-    seed = np.int64(symbols(patterns.words, first, 0, known))
+    n_seed = min(length, np.int64(query.seeds.s))
+    spare = 2 * (query.seeds.s - n_seed)
+    seed = np.int64(symbols(patterns.words, first, 0, n_seed))
     prefetch(query.seeds.starts, seed << spare)
     state[slot, _STAGE] = _SEED
     # A suffix that ends within s symbols may start with a pattern shorter than s: it is in the preceding run.
@@ -91,7 +91,7 @@ def _advance_verify(query, patterns, state, slot):
             return True
     else:
         _narrow(state, slot, _compare(query, patterns, i, state[slot, _POSITION]))
-    if state[slot, LO] == state[slot, HI] and _turn(state, slot):
+    if state[slot, LO] == state[slot, HI] and _end_search(state, slot):
         return True
     if state[slot, HI] - state[slot, LO] <= _ROWS_AT_ONCE:
         prefetch(query.sa, state[slot, LO])
@@ -168,8 +168,8 @@ def _narrow(state, slot, order):
 
 
 @inlined
-def _turn(state, slot):
-    """The bounds have met: return whether the result is known, else start to search its other end."""
+def _end_search(state, slot):
+    """The bounds have met: return whether the result is n_seed, else start to search its other end."""
     if state[slot, _FIRST] < 0:
         if state[slot, _LAST] < 0:  # no row was equal: LO == HI is the empty result
             return True
