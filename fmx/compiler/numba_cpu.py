@@ -55,7 +55,7 @@ def _lowering(level: Level | None) -> Iterator[None]:
     """Make numba compile to parts, for ``linked``, within the context: for a level or this processor."""
     codegen = cpu_target.target_context.codegen()
     before = codegen._tm, codegen._data_layout
-    codegen._library_class, codegen.set_env = _Part, lambda name, environment: None
+    codegen._library_class, codegen.set_env = _Part, lambda name, environment: None  # not in memory
     if level:
         codegen._tm = new_target(level)
         codegen._data_layout = str(codegen._tm.target_data)

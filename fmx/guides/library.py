@@ -40,7 +40,7 @@ _KNOWN = {  # names without case, spaces and punctuation; if several columns mat
 }  # fmt: skip
 _IN_ORDER = ("id", "sequence", "gene")  # if no name is known
 _SUFFIX = "-[0-9]+"  # of 10x's barcodes
-_CONTENTS = [  # of a column of sequences; words of a few letters may also be names
+_CONTENTS = [  # of a column of sequences, the surest first; words of a few letters may also be names
     re.compile(f"(?i)[{letters}]{{{n},}}({_SUFFIX})?")
     for letters, n in ((IUPAC.decode(), 8), ("ACGTUN", 4), (IUPAC.decode(), 4))
 ]

@@ -87,7 +87,7 @@ def near(table, which, key, wild):
     low = (np.uint64(1) << np.uint64(2 * n_low)) - np.uint64(1)
     for half in range(2):
         is_low = half == 1
-        if wild != 0 and (unknown & low != 0) == is_low:
+        if wild != 0 and (unknown & low != 0) == is_low:  # the equal half has no unknown base
             continue
         part = key & low if is_low else key >> np.uint64(2 * n_low)
         bucket = table.halves.first[2 * which + half]

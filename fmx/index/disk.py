@@ -259,7 +259,7 @@ def _forms_of_part(meta: dict, folder: str, n: int) -> dict:
         required.update(layouts.parse_name(layout).forms(n))
     if any(name.endswith("lcp.rank") for name in meta["arrays"]):
         large = meta["arrays"].get(f"{folder}lcp.rows")
-        shape = large.get("shape") if isinstance(large, dict) else None
+        shape = large.get("shape") if isinstance(large, dict) else None  # [0]: no value is LARGE_LCP or more
         required["lcp.small"] = ArraySpec(
             "uint8", (n,), None if shape != [0] else LARGE_LCP - 1, holds=lambda small: small[0] == 0
         )
