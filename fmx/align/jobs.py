@@ -258,12 +258,12 @@ class Worker:
         while start < pairs.query.size or not parts:
             n = min(pairs.query.size - start, _AT_A_TIME)
             columns = [np.empty(n, dtype) for dtype in (*[np.int64] * 3, np.float64, *[np.int64] * 2)]
-            columns += [np.zeros(n + 1, np.int64), np.empty(sum(self._longest) + 1 + 256 * n, np.int64)]
+            n_runs = sum(self._longest) + 1 + 256 * n  # enough for any one pair
+            columns += [np.zeros(n + 1, np.int64), np.empty(n_runs, np.int64)]
             start, n = _align_list(self._task, pairs, (h, least), start, self._work, Records._make(columns))
             ends = *[n] * 6, n + 1, columns[6][n]
-            parts.append(
-                Records._make(column[:end].copy() for column, end in zip(columns, ends, strict=True))
-            )
+            part = (column[:end].copy() for column, end in zip(columns, ends, strict=True))
+            parts.append(Records._make(part))
         return _joined(parts)
 
 
@@ -425,7 +425,7 @@ def _align_list(task, pairs, known, start, work, records):
             continue
         gaps = most_gaps(task.definition, task.identity, m, n, score, task.weights.scores)
         spare = (gaps - abs(m - n)) // 2 + 1
-        low, high = min(0, m - n) - spare, max(0, m - n) + spare
+        low, high = min(0, m - n) - spare, max(0, m - n) + spare  # diagonals of the band
         least_h = np.int64(np.ceil((least[at] - (m + n) * gap) / task.weights.divisor))
         h, n_runs = align_pair(task, query, target, work, low, high, least_h)
         if h < least_h:
