@@ -340,7 +340,8 @@ def _blocks_of(
             start, ends, skip, n = end, [], 0, 0
     if ends:
         yield BgzfBlocks(file, start, ends, skip, n - skip), n - skip, ends[-1]
-    return end if ends or not skip else 0  # 0: they hold a part of what to skip, and nothing else
+    is_blank = skip and not ends and stop is None  # they hold a part of what to skip, and nothing else
+    return 0 if is_blank else end
 
 
 def _in_order(reader: Reader, rest: np.ndarray, size: int) -> Iterator[tuple[StreamRest, int, int]]:
