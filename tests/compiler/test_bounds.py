@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from conftest import LAYOUTS, ROOT
 from cover import nightly
-from output_of import without_program
+from output_of import records_in, without_program
 from texts import TEXTS, random_letters
 
 from fmx import compiler
@@ -174,7 +174,7 @@ def few() -> list:
 
 
 def written(folder, lines, checked) -> dict:
-    """Exit codes of commands, and the bytes of all files that they write."""
+    """Exit codes of commands, and the bytes of all files that they write, of BAM also the records."""
     folder.mkdir()
     (folder / "ref.fa").write_bytes(cases.fasta(CONTIGS, 61))
     (folder / "t.fa").write_bytes(cases.fasta(TEXTS["one letter T"]))
@@ -190,7 +190,8 @@ def written(folder, lines, checked) -> dict:
     assert done.stderr.replace("fmx: compiling for this machine (later runs reuse the code) ...\n", "") == ""
     files = {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     codes = [line for line in done.stdout.splitlines() if line.startswith("exit ")]
-    return {name: without_program(data) for name, data in files.items()} | {"codes": codes}
+    records = {f"{name}: records": records_in(folder / name) for name in files if name.suffix == ".bam"}
+    return {name: without_program(data) for name, data in files.items()} | records | {"codes": codes}
 
 
 @pytest.mark.parametrize("commands", [few, *map(nightly, (verify, backward, sparse))])
@@ -198,4 +199,7 @@ def test_commands_write_the_same_with_every_index_checked(commands, tmp_path):
     lines = commands()
     checked = written(tmp_path / "checked", lines, True)
     assert checked["codes"] == ["exit 0"] * len(lines)
-    assert checked == written(tmp_path / "plain", lines, False)
+    plain = written(tmp_path / "plain", lines, False)
+    differ = [name for name in checked if checked[name] != plain.get(name)]
+    assert differ == []
+    assert checked == plain
