@@ -176,8 +176,8 @@ _LEAST = 0.01  # least fraction of the guides found at an offset
 _CHANCE = 5  # times the number expected by chance
 
 _NOT_FOUND = (
-    "no guide found in the first {}: is it the right library{}? If guides are rare here, say where "
-    "they are with --offset, --after or --before, or search whole reads with --anywhere"
+    "no guide found in the first {}: is it the right library{}? If guides are rare or start late, say "
+    "where they are with --offset, --after or --before, or search whole reads with --anywhere"
 )
 _SEVERAL = (
     "cannot choose between the several guides in the first {}: say which one to count with --offset, "

@@ -166,8 +166,8 @@ MESSAGES = [  # arguments, exit code, counts if there is a table, what is said, 
      ["A200.fa: the guides in the first 200 reads are not reverse complements: leave out --reverse-only\n"],
      []),
     ("-l two.csv one.fa --forward-only", 1, "", [f"one.fa: no guide found in the first read: {IS_RIGHT} If "
-     "guides are rare here, say where they are with --offset, --after or --before, or search whole reads "
-     "with --anywhere\n"], []),
+     "guides are rare or start late, say where they are with --offset, --after or --before, or search whole "
+     "reads with --anywhere\n"], []),
     *((f"-l turned.fa turns.fa {where}", 0, counts, [TURNED], [])
       for where, counts in (("--offset 0", "0 0 0 0 1 1"), ("--anywhere", "0 0 0 0 1 1"), ("", None))),
     *((f"-l turned.fa turns.fa --forward-only {where}", 0, "0 1 1 0 1 1", [], ["reverse complements"])
@@ -210,7 +210,7 @@ MESSAGES = [  # arguments, exit code, counts if there is a table, what is said, 
     ("-l l.csv -1 r.fa -2 one.fa --after A/C/G", 2, "", ["give values for mates with one slash each"], []),
     ("-l l.csv -1 r.fa -2 two.fa", 1, "", ["both files must have the same number of reads"], []),
     ("-l p.csv -1 r.fa -2 one.fa", 1, "", [f"{IS_RIGHT[:-1]}, and are -1 and -2 in the right order? If "
-     "guides are rare here, say where"], []),
+     "guides are rare or start late, say where"], []),
     ("-l l.csv -1 one.fa -2 other.fa", 1, "",
      [f"one.fa: no guide found in the first read: {IS_RIGHT} If"], []),
 ]  # fmt: skip
