@@ -135,8 +135,8 @@ def merge(
         return added(parts, about, wall.over() if wall else None) | more
 
     with Run().opened(output, container=container, n_threads=available_cores()) as outputs:
-        do = _WAYS.get(first.run["command"], _join)
-        tables, more, say = do(folder, each(), output, outputs.write, job)
+        merge_records = _MERGERS.get(first.run["command"], _join)
+        tables, more, say = merge_records(folder, each(), output, outputs.write, job)
         if "--counts" in output.tables:
             from decimal import Decimal  # takes 5 ms to import, so only here
 
@@ -159,14 +159,14 @@ def merge(
     return merged
 
 
-# How to write the records of shards of a command to the main output: each returns (tables, facts of reports,
-# what says more about the run).
+# The main output of merged shards, by command.  Each function writes it and returns (tables, facts of
+# reports, a function that prints more about the run).
 
 _Merged: TypeAlias = tuple[dict, dict, Callable[[Progress], None]]
 
 
 def _join(folder: Path, shards: Iterator[Manifest], output: JobOutput, write: Any, job: Any) -> _Merged:
-    """One after another."""
+    """Write the records of shards one after another."""
     for shard in shards:
         n_head, n_end = shard.around
         ends = n_head if shard.number > 1 else 0, n_end if shard.number < shard.count else 0
@@ -176,7 +176,7 @@ def _join(folder: Path, shards: Iterator[Manifest], output: JobOutput, write: An
 
 
 def _add_counts(folder: Path, shards: Iterator[Manifest], output: JobOutput, write: Any, job: Any) -> _Merged:
-    """Of guides: added up."""
+    """Write the counts of guides, added up."""
     from ..guides import assign, results
 
     every = list(shards)
@@ -194,7 +194,7 @@ def _add_counts(folder: Path, shards: Iterator[Manifest], output: JobOutput, wri
 
 
 def _sort_sites(folder: Path, shards: Iterator[Manifest], output: JobOutput, write: Any, job: Any) -> _Merged:
-    """Of guides in contigs: by guide and mismatches."""
+    """Write the sites of guides by guide and mismatches."""
     from ..sites.search import listed, say_cap, summary_table
 
     every = list(shards)
@@ -211,7 +211,7 @@ def _sort_sites(folder: Path, shards: Iterator[Manifest], output: JobOutput, wri
     return table, {}, lambda progress: say_cap(total, most, progress)
 
 
-_WAYS = {"count": _add_counts, "offtargets": _sort_sites}
+_MERGERS = {"count": _add_counts, "offtargets": _sort_sites}
 
 
 def _lines_of(folder: Path, shard: Manifest, n_head: int) -> Iterator[bytes]:

@@ -106,7 +106,7 @@ def test_version(command):
         assert command(option).out.decode() == f"fmx {fmx.__version__}\n"
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="only Linux tells its threads")
+@pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="only Linux lists the threads of a process")
 def test_numpy_starts_no_threads_of_its_own_in_a_command():
     program = "import fmx.__main__, numpy, os; print(len(os.listdir('/proc/self/task')))"
     variables = {name: value for name, value in os.environ.items() if not name.startswith("OPENBLAS_")}
