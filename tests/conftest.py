@@ -34,6 +34,7 @@ from fmx.cli import main  # noqa: E402
 from fmx.compiler import object_cache  # noqa: E402
 from fmx.index import layouts  # noqa: E402
 from fmx.input import chunks, shards  # noqa: E402
+from fmx.machines.progress import Progress  # noqa: E402
 from fmx.system import available_cores  # noqa: E402
 
 LONGEST_ID = 80  # letters of a parameter
@@ -194,13 +195,18 @@ class Result:
         return [line.split("\t") for line in self.out.decode().splitlines() if not line.startswith("@")]
 
 
+@pytest.fixture(autouse=True)
+def compiling_is_not_reported():
+    """This process says nothing of compiling, which depends on what earlier tests have compiled."""
+    object_cache.on_first_compile(Progress(quiet=True))  # in place of the listener of an earlier test
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(object_cache, "on_first_compile", lambda listener: None)
+        yield
+
+
 @pytest.fixture
 def command(capfdbinary, monkeypatch):
-    """Run a command line in this process: command("search", path, stdin=b"...") -> Result.
-
-    It says nothing of compiling, which depends on what other tests have compiled before.
-    """
-    monkeypatch.setattr(object_cache, "on_first_compile", lambda say: None)
+    """Run a command line in this process: command("search", path, stdin=b"...") -> Result."""
 
     def command(*arguments, stdin=b""):
         arguments = [str(argument) for argument in arguments]

@@ -123,6 +123,11 @@ def test_what_has_no_kind_is_refused():
             largest(value, 1)
 
 
+@pytest.fixture
+def compiling_is_not_reported():
+    """It is reported here."""
+
+
 def keep(function, code_in, folder):
     """The function, compiled as if it were one of fmx."""
     code_in(folder)

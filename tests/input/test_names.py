@@ -61,8 +61,7 @@ def test_a_name_that_sam_cannot_hold_is_refused_by_every_command(kind, folder, i
     (folder / "in").write_bytes(data)
     for arguments, result, output in runs_of(command, index_of(GENOME), kind):
         assert result.code == 1, arguments
-        (line,) = result.err.splitlines()
-        assert re.match("fmx: error: " + what.format("in"), line)
+        assert re.fullmatch(f"fmx: error: {what.format('in')}.*\n", result.err), arguments
         assert not output.exists()
 
 
