@@ -23,7 +23,7 @@ _WORDS = {
     "unmapped": "unmapped", "cannot_occur": "unmapped, not searched", "occurrences": "occurrences",
     "proper": "mapped as proper pairs", "proper_pairs": "occurrences as proper pairs",
     "alone": "mates mapped separately",
-    "hopeless": "mates not searched",
+    "unsearchable": "mates not searched",
     "matches": "matches", "assigned": "assigned to guides", "one_letter_off": "assigned with one mismatch",
     "low_quality": "low quality",
 }  # fmt: skip
@@ -107,7 +107,7 @@ def _counts(facts: dict[str, Any]) -> str:
             continue
         share = facts["shares"].get(name)
         share = "" if share is None else f"{100 * share:.2f} %"
-        what = "hopeless" if name == "cannot_occur" and "pairs" in facts["counts"] else name
+        what = "unsearchable" if name == "cannot_occur" and "pairs" in facts["counts"] else name
         rows.append(_cells(_WORDS.get(what, what), f"{n:,}", share))
     for name, rate in facts["rates"].items():
         number = f"{rate:,.0f}" if rate >= 10 else f"{rate:.1f}"

@@ -54,7 +54,7 @@ class Summary(Sums):
     unique: int = 0
     suppressed: int = 0
     hits: int = 0
-    hopeless: int = 0  # reads that were not searched; "cannot_occur" in reports
+    unsearchable: int = 0  # reads that were not searched; "cannot_occur" in reports
     pairs: Any = None
     proper: Any = None
     alone: Any = None
@@ -110,7 +110,7 @@ class Summary(Sums):
         """Return the likeliest reason why few reads, or no patterns, can occur, and what to do, or ""."""
         wording, n_found = self.wording, self.mapped + self.suppressed
         if wording.noun == "pattern":
-            is_possible = self.hopeless == 0 or wording.iupac or not wording.has_codes
+            is_possible = self.unsearchable == 0 or wording.iupac or not wording.has_codes
             return "" if is_possible else "to match IUPAC codes in patterns, such as N, R or Y, add --iupac"
         if self.reads < _LEAST_READS or n_found >= _LOW_FRACTION * self.reads or wording.stretch:
             return ""
@@ -120,7 +120,7 @@ class Summary(Sums):
                 f"reads have {length:.0f} bases on average, but most contigs are no longer than {contig:.0f}"
                 ": use --trim5 N --length M to search only the part of each read that can match"
             )
-        if self.hopeless > self.reads / 2:
+        if self.unsearchable > self.reads / 2:
             if wording.trims:
                 return (
                     "most reads cannot be searched after trimming: check the file, --trim5, --trim3, "
@@ -145,7 +145,7 @@ class Summary(Sums):
         facts = {
             "pairs": self.pairs, "reads": self.reads, "bases": self.bases, "mapped": of_reads[0],
             "proper": self.proper, "unique": self.unique, "suppressed": self.suppressed,
-            "unmapped": of_reads[1], "alone": self.alone, "cannot_occur": self.hopeless,
+            "unmapped": of_reads[1], "alone": self.alone, "cannot_occur": self.unsearchable,
             "occurrences": of_reads[2], "proper_pairs": of_reads[3],
         }  # fmt: skip
         return {name: n for name, n in facts.items() if n is not None}
@@ -157,17 +157,17 @@ class Summary(Sums):
         if in_pairs:
             n, noun, mapped, what = self.pairs, "pair", self.proper, "mapped as proper pairs"
             hits = f"{n_of(self.hits, 'proper pair')} in all; {n_of(self.alone, 'mate')} mapped separately"
-            hopeless = n_of(self.hopeless, "mate")
+            unsearchable = n_of(self.unsearchable, "mate")
         else:
             n, noun, mapped = self.reads, wording.noun, self.mapped
             what = "mapped" if noun == "read" else "found"
-            hits, hopeless = n_of(self.hits, "occurrence"), f"{self.hopeless:,}"
+            hits, unsearchable = n_of(self.hits, "occurrence"), f"{self.unsearchable:,}"
         suppressed = f", {self.suppressed:,} suppressed by -m" if self.suppressed else ""
         counts = f", {self.unique:,} uniquely{suppressed}; {hits}"
         return (
             f"{n_of(n, noun)}: {mapped:,} {matched or what} ({100 * mapped / max(n, 1):.2f} %)"
             f"{counts if wording.counts_all or (in_pairs and not matched) else ''}"
-            f"{f'; {hopeless} not searched ({wording.cannot_occur})' if self.hopeless else ''}"
+            f"{f'; {unsearchable} not searched ({wording.cannot_occur})' if self.unsearchable else ''}"
         )
 
 
@@ -178,7 +178,7 @@ def _sums(total, of_mates, length, can_occur, weight, at_most):
     Reads are pairs where the fields count pairs. ``total``, ``weight`` int64[n]. Tuples, of reads or
     of mates 1 and of mates 2: ``of_mates`` (their hits), ``length`` int64[n]; ``can_occur`` bool[n].
     """
-    n = bases = mapped = unique = suppressed = hits = alone = hopeless = np.int64(0)
+    n = bases = mapped = unique = suppressed = hits = alone = unsearchable = np.int64(0)
     for r in range(total.size):
         eligible = eligible_of(total[r], at_most)
         n += weight[r]
@@ -189,8 +189,8 @@ def _sums(total, of_mates, length, can_occur, weight, at_most):
         for mate in range(len(of_mates)):
             bases += weight[r] * length[mate][r]
             alone += total[r] == 0 and eligible_of(of_mates[mate][r], at_most) > 0
-            hopeless += weight[r] * (not can_occur[mate][r])
-    return n, bases, mapped, unique, suppressed, hits, hopeless, alone
+            unsearchable += weight[r] * (not can_occur[mate][r])
+    return n, bases, mapped, unique, suppressed, hits, unsearchable, alone
 
 
 # Histogram of lengths or insert sizes: exact below 1,024 bases, then in classes 1 to 2 % wide.

@@ -104,7 +104,7 @@ def count_kernel(batch, occurrences, rules, chosen, seen, report):
     int64[_SEEN], followed by the occurrences on + and on -. Consecutive reads of one class take one atomic
     addition. Each thread takes reads at equal distances.
     """
-    bases = mapped = unique = suppressed = n_hits = hopeless = n_reads = last = n_alike = np.int64(0)
+    bases = mapped = unique = suppressed = n_hits = unsearchable = n_reads = last = n_alike = np.int64(0)
     last_times = n_times = forward = np.int64(0)
     hits = chosen.hits
     for r in range(thread_index(), hits.total.size, grid_size()):
@@ -120,7 +120,7 @@ def count_kernel(batch, occurrences, rules, chosen, seen, report):
         unique += eligible == 1
         suppressed += total != eligible
         n_hits += eligible
-        hopeless += not batch.searchable[r]
+        unsearchable += not batch.searchable[r]
         if rules.lengths:
             here = class_of(batch.length[r])
             if here != last:
@@ -140,7 +140,7 @@ def count_kernel(batch, occurrences, rules, chosen, seen, report):
         atomic_add(seen, N_CLASSES + last_times, n_times)
         atomic_add(seen, 2 * N_CLASSES, forward)
         atomic_add(seen, 2 * N_CLASSES + 1, n_hits - forward)
-    add_sums(report, SUMS, (n_reads, bases, mapped, unique, suppressed, n_hits, hopeless))
+    add_sums(report, SUMS, (n_reads, bases, mapped, unique, suppressed, n_hits, unsearchable))
 
 
 @kernel

@@ -122,7 +122,7 @@ def pair_kernel(batches, located, rule, blocks, rules, tables):
 @kernel
 def sum_kernel(batch, at_most, tables, report):
     """Add the counts of a Summary to ``report``; each thread takes pairs at equal distances."""
-    bases = mapped = unique = suppressed = n_hits = apart = hopeless = np.int64(0)
+    bases = mapped = unique = suppressed = n_hits = apart = unsearchable = np.int64(0)
     n = tables.proper.total.size
     for i in range(thread_index(), n, grid_size()):
         total = tables.proper.total[i]
@@ -133,9 +133,9 @@ def sum_kernel(batch, at_most, tables, report):
         n_hits += eligible
         for r in range(i, 2 * n, n):
             bases += batch.length[r]
-            hopeless += not batch.searchable[r]
+            unsearchable += not batch.searchable[r]
             apart += total == 0 and eligible_of(tables.total[r], at_most) > 0
-    add_sums(report, SUMS, (bases, mapped, unique, suppressed, n_hits, hopeless, apart))
+    add_sums(report, SUMS, (bases, mapped, unique, suppressed, n_hits, unsearchable, apart))
 
 
 @kernel
