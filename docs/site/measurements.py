@@ -25,7 +25,7 @@ Machines with 2 cores are virtual and have 24 GiB: an AMD EPYC (Zen 3) with Pyth
 Shared: other work ran on them. H200: NVIDIA H200 GPUs and Intel Xeon processors, Python 3.12, numba-cuda
 0.30.4.
 
-`python docs/bench` measures your machine. Commands are those of the time of measurement, when `bench` was
+`make bench` measures your machine. Commands are those of the time of measurement, when `bench` was
 a command of fmx; `bench map` is `python docs/bench modes` today, `bench library` is gone, and the others
 keep their names (`python docs/bench NAME --help`), but not all options. [The papers' figures](papers.md)
 have the measurements of kernels. `docs/site/measurements.py` writes this page.

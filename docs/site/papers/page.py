@@ -173,9 +173,10 @@ Every figure and table of the five papers that fmx builds on: their values, thos
 
 Written by `docs/site/papers/page.py`. Each row is a figure or table of a paper. A paper's value, in
 the unit of the fmx column, is followed by the section that states it; *drawn* means that the paper only plots
-it. An LF operation is one step of backward search; HS1, HS2 and SUIS are
+it. A step of backward search takes two LF operations; HS1, HS2 and SUIS are
 [queries](measurements.md#maximal-matches-beside-mummer) of fmx mem. The values of fmx come from these runs,
-when `bench` was a command of fmx; `bench gpu` is `python docs/bench designs` today. Options have changed:
+when `bench` was a command of fmx; `bench gpu` is `python docs/bench designs`
+today, `bench pairwise --gpu` is `kernels`. Options have changed:
 
 | run | command | machine | date |
 |---|---|---|---|
