@@ -171,12 +171,11 @@ HEAD = """# The papers' figures
 
 Every figure and table of the five papers that fmx builds on: their values, those of fmx, and why they differ.
 
-Written by `docs/site/papers/page.py`. Each row is a figure or table of a paper. A paper's value, in
+Written by `docs/site/papers/page.py`. A paper's value, in
 the unit of the fmx column, is followed by the section that states it; *drawn* means that the paper only plots
 it. A step of backward search takes two LF operations; HS1, HS2 and SUIS are
-[queries](measurements.md#maximal-matches-beside-mummer) of fmx mem. The values of fmx come from these runs,
-when `bench` was a command of fmx; `bench gpu` is `python docs/bench designs`
-today, `bench pairwise --gpu` is `kernels`. Options have changed:
+[queries](measurements.md#maximal-matches-beside-mummer) of fmx mem. The values of fmx come from these runs
+(`bench gpu` is `python docs/bench designs` today, `bench pairwise --gpu` `kernels`):
 
 | run | command | machine | date |
 |---|---|---|---|
