@@ -2,7 +2,9 @@
 
 import base64
 import doctest
+import inspect
 import json
+import re
 import runpy
 
 import pytest
@@ -45,6 +47,11 @@ def test_what_there_is_is_documented():
         members = [each for key, each in vars(own).items() if callable(each) and key[0] != "_"]
         for each in [own, *members] if isinstance(own, type) else [own]:
             assert each.__doc__, each
+            parameters = inspect.getdoc(each).partition("Args:\n")[2].partition("\n\n")[0]
+            named = re.findall(r"^    (\w[\w, ]*):", parameters, re.M)
+            assert {part for names in named for part in names.split(", ")} <= {
+                *inspect.signature(each).parameters
+            }
     assert (ROOT / "fmx" / "py.typed").exists()
 
 
