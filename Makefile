@@ -138,9 +138,9 @@ test-gpu:
 	$(GPU_PYTHON) -m pytest --nightly -n 8 -m 'not alone' tests/cuda
 	$(GPU_PYTHON) -m pytest --nightly -m alone tests/cuda
 
-# Writes the expected outputs of tests/data/golden anew: read the difference before it is committed.
+# Writes the expected outputs of tests/data/golden and golden_mem anew: read the difference before it is committed.
 golden: $(DEV)
-	$(BIN)/python -m pytest -q tests/cli/test_golden.py --update-golden
+	$(BIN)/python -m pytest -q tests/cli/test_golden.py tests/mem/test_mem_command.py --update-golden
 
 # The list of what fmx compile compiles: after a command calls a function with arguments of new types.
 entry-points: $(DEV)
