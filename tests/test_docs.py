@@ -50,7 +50,7 @@ def words_of(line) -> list:
 def wrong_with(words, whole) -> str:
     """Return the error of a command line, or ""; unless it is ``whole``, words may be missing."""
     command: click.Command = fmx
-    context = click.Context(fmx, info_name="fmx")
+    context = click.Context(fmx, info_name="fmx", **fmx.context_settings)
     while isinstance(command, click.Group) and words and re.match("[a-z]", words[0]):
         name, *words = words
         found = command.get_command(context, name)

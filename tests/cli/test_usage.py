@@ -12,7 +12,7 @@ from texts import numbered, random_letters
 from fmx.cli.command import GENERAL
 from fmx.cli.main import _GROUPS, fmx
 
-TOP = click.Context(fmx, info_name="fmx")
+TOP = click.Context(fmx, info_name="fmx", **fmx.context_settings)
 COMMANDS = {name: fmx.get_command(TOP, name) for name in fmx.list_commands(TOP)}
 GENOME = numbered([random_letters(300, "usage")])
 LONGEST = 120  # lines of 80 columns
