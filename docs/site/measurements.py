@@ -14,7 +14,7 @@ import runner  # noqa: E402
 
 HEAD = """# Measurements
 
-How fast fmx is and how much memory it takes, on CPUs and GPUs, beside other programs: one table per task.
+How fast fmx is and how much memory it takes, beside other programs: one table per task.
 
 Unless a table says otherwise, times are the wall seconds of whole commands, start included, with compiled
 code, warm caches and files in memory. The programs of a table ran in turn on the same files. CPU seconds
@@ -28,7 +28,7 @@ Shared: other work ran on them. H200: NVIDIA H200 GPUs and Intel Xeon processors
 `make bench` measures your machine. Commands are those of the time of measurement, when `bench` was
 a command of fmx; `bench map` is `python docs/bench modes` today, `bench library` is gone, and the others
 keep their names (`python docs/bench NAME --help`), but not all options. [The papers' figures](papers.md)
-have the measurements of kernels. `docs/site/measurements.py` writes this page.
+have the measurements of kernels.
 """
 
 

@@ -184,7 +184,7 @@ class IndexOptions:
                 default = str(SparseName())
                 progress.say(
                     f"chose --layout {default}, because the reference has more than {LARGE:,} bases: it "
-                    "takes 2 bytes of memory per base to build, not 10, but finds only sequences of "
+                    "takes 2 bytes of memory per base to build, not 12, but finds only sequences of "
                     f"{SparseName().shortest} bases or more, and no IUPAC codes or primer pairs; for these, "
                     f"use --layout {layouts.DEFAULT}"
                 )

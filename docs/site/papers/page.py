@@ -171,11 +171,11 @@ HEAD = """# The papers' figures
 
 Every figure and table of the five papers that fmx builds on: their values, those of fmx, and why they differ.
 
-Written by `docs/site/papers/page.py`. A paper's value, in
+[Layouts](layouts.md) has k, d and engines. A paper's value, in
 the unit of the fmx column, is followed by the section that states it; *drawn* means that the paper only plots
 it. A step of backward search takes two LF operations; HS1, HS2 and SUIS are
 [queries](measurements.md#maximal-matches-beside-mummer) of fmx mem. The values of fmx come from these runs
-(`bench gpu` is `python docs/bench designs` today, `bench pairwise --gpu` `kernels`):
+(today `python docs/bench designs` for `bench gpu`, `kernels` for `bench pairwise --gpu`, with other options):
 
 | run | command | machine | date |
 |---|---|---|---|

@@ -74,7 +74,7 @@ library_columns = click.option(
     options.strands,
     click.option("--mismatches", type=options.number(0, 1), default=0,
                  help="Allow N mismatches in a guide, 0 or 1. With 1, a read without an exact guide counts "
-                 "towards the guide that it matches with one mismatch, if there is only one."),
+                 "towards the longest guide that it matches with one mismatch, if there is only one."),
     click.option("--min-quality", "quality", type=options.number(0, 93), default=0, show_default=False,
                  metavar="Q",
                  help="Skip reads with a base quality below Q within the guide."),
