@@ -27,7 +27,7 @@ class Case:
         """Lay the files out in a folder."""
         for name, content in self.files.items():
             path = folder / name
-            path.parent.mkdir(0o700, parents=True, exist_ok=True)  # or code in it is not loaded
+            path.parent.mkdir(parents=True, exist_ok=True)
             if isinstance(content, str):
                 path.symlink_to(content)
             else:
