@@ -469,7 +469,7 @@ def _amounts(rows: Mapping[str, tuple[float, str]], caption: str = "") -> str:
 
 def _shares(rows: Mapping[str, int]) -> str:
     """Return bars {name: number}, each with its number and percentage of the sum."""
-    n = sum(rows.values())
+    n = sum(rows.values()) or 1
     return _amounts({name: (row, f"{row:,} ({100 * row / n:.1f} %)") for name, row in rows.items()})
 
 

@@ -225,6 +225,26 @@ def test_what_is_left_makes_another_run_and_the_name_of_a_report_does_not(folder
     assert run(report=Report(("x.json",), {})) != run()
 
 
+@pytest.mark.parametrize("words", [
+    "search -x ref.fmx none.fq", "search -x ref.fmx none.fq --mismatches 2", "search -x ref.fmx empty.fq",
+    "search -x ref.fmx --interleaved none.fq", "search -x ref.fmx none.fq --screen s.tsv",
+    "search -x ref.fmx none.fq --min-match", "mem -x ref.fmx none.fq",
+    "mem -x ref.fmx empty.fq", "count -l guides.csv none.fq --offset 0", "count -l guides.csv empty.fq",
+    "offtargets -l guides.csv ref.fmx",
+])  # fmt: skip
+def test_a_page_tells_that_nothing_was_found(words, folder, command):
+    cases.build(folder / "ref.fmx", CONTIGS)
+    guides = {"g1": "TG" * 10, "g2": "GT" * 10}
+    (folder / "guides.csv").write_text("".join(f"{name},{guide}\n" for name, guide in guides.items()))
+    (folder / "none.fq").write_bytes(cases.fastq(2 * [("r", "TTTTTGGGGG" * 4)]))
+    (folder / "empty.fq").touch()
+    done = command(
+        *words.split(), "-q", *([] if "min-match" in words else ["-o", "out"]), "--report", "r.html"
+    )
+    assert (done.code, "Traceback" in done.err) == (0, False), done.err
+    assert "</html>" in Path("r.html").read_text()
+
+
 @pytest.mark.parametrize(
     ("reports", "what"),
     [
