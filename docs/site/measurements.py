@@ -19,7 +19,7 @@ How fast fmx is and how much memory it takes, beside other programs: one table p
 Unless a table says otherwise, times are the wall seconds of whole commands, start included, with compiled
 code, warm caches and files in memory. The programs of a table ran in turn on the same files. CPU seconds
 (of all threads) are given where other work shared the machine. A ratio is the other program's time divided
-by that of fmx. Two values in a cell are two runs.
+by that of fmx. Several times in a cell are runs.
 
 Machines with 2 cores are virtual and have 24 GiB: an AMD EPYC (Zen 3) with Python 3.11, and an Intel Xeon.
 Shared: other work ran on them. H200: NVIDIA H200 GPUs and Intel Xeon processors, Python 3.12, numba-cuda

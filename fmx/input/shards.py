@@ -216,7 +216,9 @@ class ShardPlan:
                 elif uncut := next((file for file in files if file.is_uncuttable), None):
                     reader = -(-(at - line.start + 1) * self._shard.total // len(line))
                     who = f"shard {reader}/{self._shard.total} reads all of it"
-                    how = "write each read in four lines" if uncut.is_wrapped else "compress it with bgzip"
+                    how = "compress FASTA or FASTQ with bgzip"
+                    if uncut.is_wrapped:
+                        how = "write each read in four lines"
                     self.whole = f"{uncut.path} cannot be split, so {who}; to share the work, {how}"
 
     def _opened(self, number: int, stack: ExitStack) -> list[CutFile]:

@@ -254,7 +254,7 @@ def test_an_empty_shard_says_even_with_q_who_reads_what_cannot_be_cut(
         assert done.code == 0
         assert (
             f"warning: no reads to process in shard {i}/3: {path} cannot be split, so shard 1/3 reads all "
-            "of it; to share the work, compress it with bgzip\n" == done.err.removeprefix("fmx: ")
+            "of it; to share the work, compress FASTA or FASTQ with bgzip\n" == done.err.removeprefix("fmx: ")
         )
     assert "warning" not in command(*arguments, "1/3").err
 
