@@ -173,7 +173,7 @@ Every figure and table of the five papers that fmx builds on: their values, thos
 
 [Layouts](layouts.md) has k, d and engines. A paper's value, in
 the unit of the fmx column, is followed by the section that states it; *drawn* means that the paper only plots
-it. A step of backward search takes two LF operations; HS1, HS2 and SUIS are
+it. A base takes two LF operations; HS1, HS2 and SUIS are
 [queries](measurements.md#maximal-matches-beside-mummer) of fmx mem. The values of fmx come from these runs
 (today `python docs/bench designs` for `bench gpu`, `kernels` for `bench pairwise --gpu`, with other options):
 
