@@ -89,7 +89,7 @@ verify = click.option(
     "--verify", is_flag=True, help="Check the index files even if they are unchanged since the last check."
 )
 _engine_of = functools.partial(click.option, "--engine", metavar="NAME", default="cpu")
-_WHERE = "Run on the CPU (cpu), on a GPU (cuda), or on whichever is faster (auto)."
+_WHERE = "Run on the CPU (cpu), on a GPU (cuda), or let fmx choose (auto)."
 _device_of = functools.partial(click.option, "--device", type=number(0, 999), show_default="0")
 _gpu_memory = click.option("--gpu-memory", type=size, show_default="all that is free",
                            help="Use at most SIZE of the memory of each GPU, e.g. 8G.")  # fmt: skip
