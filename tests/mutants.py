@@ -60,7 +60,7 @@ TESTS = {
         "or pieces_of_sets or cheap_way and 300 or reads_with_n and holes0 and 300'"
     ),
     "fmx/search/queries/sparse.py": (
-        "tests/search/test_sparse.py -k 'separators or positions or any_ref or period or start_of'"
+        "tests/search/test_sparse.py -k 'separators or positions or test_any_ref or period or start_of'"
     ),
     "fmx/search/queries/backward.py": f"{QUERIES} -k 'steps or naive_ones and period and not verify'",
     "fmx/search/queries/verify.py": (f"{QUERIES} -k 'verify and period or 300-5'"),
