@@ -16,19 +16,17 @@ HEAD = """# Measurements
 
 How fast fmx is and how much memory it takes, beside other programs: one table per task.
 
-Unless a table says otherwise, times are the wall seconds of whole commands, start included, with compiled
-code, warm caches and files in memory. The programs of a table ran in turn on the same files. CPU seconds
-(of all threads) are given where other work shared the machine. A ratio is the other program's time divided
-by that of fmx. Several times in a cell are runs.
+Unless a table says otherwise, its programs ran in turn on the same files, and times are the wall seconds of
+whole commands, start included, with compiled code, warm caches and files in memory. CPU seconds are those of
+all threads. A ratio is the other program's time divided by that of fmx. Several times in a cell are runs.
 
 Machines with 2 cores are virtual and have 24 GiB: an AMD EPYC (Zen 3) with Python 3.11, and an Intel Xeon.
 Shared: other work ran on them. H200: NVIDIA H200 GPUs and Intel Xeon processors, Python 3.12, numba-cuda
 0.30.4.
 
-`make bench` measures your machine. Commands are those of the time of measurement, when `bench` was
-a command of fmx; `bench map` is `python docs/bench modes` today, `bench library` is gone, and the others
-keep their names (`python docs/bench NAME --help`), but not all options. [The papers' figures](papers.md)
-have the measurements of kernels.
+`make bench` measures your machine. Commands are those of the time of measurement: `bench` is
+`python docs/bench` today, and some of its commands and options have changed. [The papers'
+figures](papers.md) have the measurements of kernels.
 """
 
 
