@@ -58,7 +58,7 @@ def tour() -> str:
 
 def library() -> str:
     """The page of the Python library: what ``dir(fmx)`` shows, by its docstrings."""
-    found = ["# Python: reference", "What `import fmx` gives: its types, its arguments, an example each."]
+    found = ["# Python: reference", "What `import fmx` gives: functions, classes, fields of rows, errors."]
     kinds = {name: getattr(fmx, name) for name in fmx.__all__ if not name.startswith("_")}
     for name, value in sorted(kinds.items(), key=lambda item: (order(item[1]), item[0])):
         if isinstance(value, np.dtype):
