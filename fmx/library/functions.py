@@ -32,9 +32,9 @@ def build(
     """Build an index of one or more FASTA files, as ``fmx index`` does, and open it.
 
     Args:
-        reference: A FASTA file, compressed or not, or a list of files, each of which is a group of contigs.
+        reference: A FASTA file, compressed or not, or a list of files.
         path: The folder to write; by default the reference's name with .fmx.
-        groups: A table of contigs and their groups; by default one group per file.
+        groups: A table of contigs and their groups; by default one group per file if there are several.
         layout: Layouts to build, comma-separated; auto chooses one for the free memory; by default
             bvsfm-k2-d96, or sparse for more than 10^9 bases.
         sa_rate: Keep every n-th position of the suffix array, 1 to 4096.
@@ -107,14 +107,13 @@ def open_index(
     Args:
         path: The folder that ``fmx index`` or ``fmx.build`` wrote, such as genome.fmx; genome and genome.fa
             mean the same.
-        layout: Use backward search with this layout.
+        layout: Search with this layout only.
         method: Search method: verify (seed and verify), backward (backward search), sparse (sparse index), or
             auto, the fastest that the index supports.
         threads: As in ``build``.
 
-    It is searched on the CPU; on a GPU, only ``fmx search --engine cuda`` maps reads.  Raises IndexFileError
-    if there is no index or it is damaged, and UnsupportedError if it has no such layout or does not support
-    the method.
+    It is searched on the CPU; only commands search on a GPU.  Raises IndexFileError if there is no index or
+    it is damaged, and UnsupportedError if it has no such layout or does not support the method.
 
     Examples:
         >>> fmx.open("genome.fmx", threads=2).contigs
@@ -146,8 +145,8 @@ def pairwise(
         engine: Where to compute scores: cpu, cuda (GPUs), both, or auto (GPUs if any can be used).
 
     Returns:
-        A Table of dtype ``fmx.PAIR`` with one row per pair: ``query`` and ``target``, the numbers of the
-        sequences, from 0; ``score``; ``identity``, 0 to 1; ``length``, the number of columns of the
+        A Table of dtype ``fmx.PAIR`` with one row per reported pair: ``query`` and ``target``, the numbers of
+        the sequences, from 0; ``score``; ``identity``, 0 to 1; ``length``, the number of columns of the
         alignment; ``matches``, the number of its columns with equal bases.
 
     Raises InputError, DeviceError, and UnsupportedError if no alignment can be computed with these scores.

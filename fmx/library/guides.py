@@ -56,7 +56,7 @@ def count(
     """Count the guides of a library in samples, as ``fmx count`` does (docs/count.md).
 
     Args:
-        reads: Path of a FASTQ or FASTA file, or a dict of samples by name, each a path or a list of paths.
+        reads: Path of a file of reads, or a dict of samples by name, each a path or a list of paths.
         library: Path of a table of id, sequence and gene, or of a FASTA file.
         mates: The files with second mates of the same samples, in the same form.
         columns: Columns of the library: a dict that maps id, sequence, sequence1 (the same as
@@ -66,8 +66,8 @@ def count(
         before: These bases immediately follow the guide.
         anywhere: Guides may be anywhere in a read.
         strands: both, forward or reverse.
-        mismatches: With 1, a read without an exact guide counts towards the only guide that it matches with
-            one mismatch.
+        mismatches: With 1, a read without an exact guide counts towards the longest guide that it matches
+            with one mismatch, if there is only one.
         min_quality: Skip reads with a base quality below this within the guide, 0 to 93.
         threads: As in ``build``.
 

@@ -26,12 +26,12 @@ class Index:
     """An opened index, as returned by ``fmx.open``, ``fmx.build`` and ``fmx.from_sequences``.
 
     Reads, patterns and queries can be the path of a FASTA, FASTQ, BAM or CRAM file, compressed or not;
-    sequences, which are str or bytes in a list, an array or a generator; or a dict, {name: sequence}.  Long
-    lists are searched about as fast as files.  A generator is called by the searching threads, one at a time.
-    A ``with`` statement closes the index at its end.
+    sequences, which are str or bytes in a list, an array or a generator; or a dict, {name: sequence}.  A
+    generator is called by the searching threads, one at a time.  A ``with`` statement closes the index at its
+    end.
 
-    All methods raise InputError if a file cannot be read or a record is damaged, and TypeError or ValueError
-    if an argument is wrong.
+    Searches raise InputError if a file cannot be read or a record is damaged, and TypeError or ValueError if
+    an argument is wrong.
 
     Attributes:
         path: The folder of the index, a Path; None in memory.
@@ -85,7 +85,7 @@ class Index:
             at_most: Report no hits of reads with more occurrences than this.
             seed: Choose hits at random, reproducibly for each seed.
             mismatches: Allow up to this many mismatches in a hit, 0 to 2.
-            strata: Report only the hits with the fewest mismatches.
+            strata: Report, and count as occurrences, only the hits with the fewest mismatches.
 
         Returns:
             A Table of dtype ``fmx.HIT`` with one row per hit, sorted by read, contig, position and strand:
@@ -123,12 +123,12 @@ class Index:
         """Find up to ``k`` proper pairs of each pair of reads, as ``fmx search -1 -2`` reports them.
 
         Args:
-            reads2: Mates 2, in the order of ``reads1``, with the same names except for /1 and /2.
+            reads2: Mates 2, in the order of ``reads1``, with the same names except for suffixes such as /2.
             k, at_most, seed: As in ``search``, for proper pairs.
             orientation: fr, rf or ff: how the mates of a proper pair point.
             min_insert, max_insert: Bounds of the insert size of a proper pair, in bases.
             mismatches: Allow up to this many mismatches in each mate, 0 to 2.
-            strata: Report only the proper pairs with the fewest mismatches of both mates together.
+            strata: Report and count only the proper pairs with the fewest mismatches of both mates together.
 
         Returns:
             A Table of dtype ``fmx.PROPER_PAIR`` with one row per proper pair: ``pair``, the number of the

@@ -99,8 +99,8 @@ def command(args: SimpleNamespace) -> None:
 
     READS are FASTA, FASTQ, BAM or CRAM files, compressed or not, one sample per argument; files of the same
     sample, such as lanes, are comma-separated. The output is the table that MAGeCK reads: sgRNA, Gene, and
-    one column per sample. A read counts towards the guide that it contains; a read with several guides is not
-    counted.
+    one column per sample. A read counts towards the longest guide that it contains; if there are several, it
+    is not counted.
 
     Examples:
     fmx count -l library.csv day0_L1.fq.gz,day0_L2.fq.gz day14.fq.gz -o counts.tsv

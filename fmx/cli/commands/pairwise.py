@@ -35,7 +35,8 @@ _DEFINITIONS = click.Choice([str(i) for i in range(limits.IDENTITIES[0], limits.
     "Output",
     options.output,
     options.output_format(
-        [*kinds_of("pairwise"), *_MATRIX], "tsv", "tsv or paf; with --matrix npz or phylip"
+        [*kinds_of("pairwise"), *_MATRIX], "tsv, with --matrix phylip",
+        "tsv or paf; with --matrix npz or phylip",
     ),
     click.option("--cigar", is_flag=True, help="Add the CIGAR string of each alignment."),
     click.option("--matrix", type=click.Choice(["score", "identity"]),

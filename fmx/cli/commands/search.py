@@ -72,15 +72,15 @@ def _check_reference(path: str) -> None:
     click.option("-k", "limit", type=options.COUNT, default=1, help="Report up to N hits per read."),
     click.option("-a", "--all", "report_all", is_flag=True, help="Report all hits."),
     click.option("-m", "at_most", type=options.COUNT,
-                 help="Treat reads with more than N occurrences as unmapped."),
+                 help="Treat reads with more than N occurrences, or pairs with more than N proper pairs, as "
+                 "unmapped."),
     options.mismatches,
     click.option("--strata", is_flag=True,
                  help="Report only the hits, or proper pairs, with the fewest mismatches."),
     click.option("--min-match", "stretch", is_flag=False, flag_value=limits.USUAL_STRETCH, metavar="[N]",
                  type=options.number(*limits.STRETCH, before=f"--min-match {limits.USUAL_STRETCH}"),
-                 help=f"Find reads of which N consecutive bases, or {limits.USUAL_STRETCH} without N, occur, "
-                 "not all, and pairs with such a mate, for --al, --un, --screen and --counts; no hits are "
-                 "written."),
+                 help=f"Count a read as mapped if N consecutive bases of it occur ({limits.USUAL_STRETCH} "
+                 "without N), and a pair if one of its mates does; no hits are written."),
     click.option("--seed", type=options.number(*limits.SEED),
                  help="Choose the reported hits at random, not the first; the same N gives the same "
                  "hits."),
@@ -105,7 +105,8 @@ def _check_reference(path: str) -> None:
     click.option("--sort", is_flag=True, help="Sort BAM or CRAM by position and index it."),
     click.option("--reference", type=click.Path(), metavar="FASTA",
                  help="Reference for writing or reading CRAM."),
-    click.option("--no-unmapped", is_flag=True, help="Do not write unmapped reads."),
+    click.option("--no-unmapped", is_flag=True,
+                 help="Leave out unmapped reads, or pairs with both mates unmapped."),
     click.option("--tags", metavar="NAME,...",
                  show_default="NH,HI,NM,MD, MC of mates",
                  help="SAM tags to write, comma-separated, or none; RG is always written."),
@@ -125,8 +126,8 @@ def _check_reference(path: str) -> None:
     click.option("--screen", type=options.TABLE,
                  help="Count reads by the combination of groups of contigs (with several -x: of indexes) "
                  "that they occur in, and write the table to FILE as TSV. Hits are then written only with "
-                 "-o or --format.  [default with several -x or --min-match and no -o or --counts: standard "
-                 "output]"),
+                 "-o or --format.  [default with several -x or --min-match and no -o, --format or "
+                 "--counts: standard output]"),
     click.option("--al", type=options.READS,
                  help="Also write the mapped reads to FILE, unchanged; compressed if it ends with .gz. With "
                  "{target} in the name, each contig has a file (with several -x: each index; --counts-by "
@@ -143,10 +144,10 @@ def _check_reference(path: str) -> None:
 def command(args: SimpleNamespace) -> None:
     """Map reads to an index.
 
-    READS are FASTA, FASTQ, BAM or CRAM files, compressed or not; - is standard input. Records are
-    written in the order of the reads, as SAM unless the suffix of -o or --format names another format. The
-    tag NH is the number of occurrences of the read. With several -x or --min-match, and without -o, the
-    output is a table of how many reads occur in which indexes.
+    READS are FASTA, FASTQ, BAM or CRAM files, compressed or not; - is standard input. The output is SAM
+    unless the suffix of -o or --format names another format; records are in the order of the reads unless
+    --sort is given. With several -x or --min-match, and without -o, --format or --counts, the output is a
+    table of how many reads occur in which indexes or groups.
 
     Examples:
     fmx search -x ref.fmx reads.fq.gz -o hits.bam
