@@ -29,8 +29,8 @@ class Fact(NamedTuple):
 class Figure(NamedTuple):
     """A figure or table of a paper, ``made_of`` measured tables of these names (docs/bench/runner.py).
 
-    ``note``: why the measured values differ from the paper, or why there are none.  ``picture``: its name,
-    or "" for none.
+    ``note``: why the measured values differ from the paper, or why there are none.  ``note`` and ``picture``
+    (a name) may be "".
     """
 
     name: str
@@ -99,7 +99,7 @@ def papers() -> list:
 
 def _figure(about: dict) -> Figure:
     made_of, picture = tuple(about.get("from", ())), about.get("picture", "")
-    return Figure(about["name"], about["about"], about["note"], made_of, picture)
+    return Figure(about["name"], about["about"], about.get("note", ""), made_of, picture)
 
 
 @functools.cache

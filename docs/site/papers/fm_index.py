@@ -3,9 +3,6 @@
 from cpu_search import BVSFM_INTENSITY, search_intensity
 from facts import MeasuredTables, MissingError, Value, value
 
-from fmx.index.layouts import parse_name
-
-HUMAN = 3 * 10**9  # bases
 TASK, MEMORY, FULL = "cuda_task-improved", "cuda_memory", "cuda_full"
 _DS = (64, 192, 448, 960)
 
@@ -94,18 +91,10 @@ def _bandwidth(found: MeasuredTables, d: int) -> float:
 
 
 @value
-def _random(found: MeasuredTables, entry: int, number: int = -1, column: str = "G entries/s") -> float:
-    """A column of the roofline of entries fetched by groups; ``number``: of the memory, the smallest is 0."""
+def _random(found: MeasuredTables, entry: int, number: int = -1) -> float:
+    """G entries/s of the roofline, fetched by groups; ``number``: of the memory, the smallest is 0."""
     rows = found.rows("roofline", **{"entry B": entry, "threads": entry // 16})
-    return sorted(rows, key=lambda row: row["footprint GB"])[number][column]
-
-
-def _gigabytes(layout: str) -> Value:
-    return Value(lambda found: parse_name(layout, HUMAN).bytes_per_symbol(HUMAN) * HUMAN / 1e9)
-
-
-def _entry(layout: str) -> Value:
-    return Value(lambda found: 16 * parse_name(layout, HUMAN).units)
+    return sorted(rows, key=lambda row: row["footprint GB"])[number]["G entries/s"]
 
 
 @value
@@ -126,8 +115,6 @@ COOPERATIVE = {
         "LF operations per second, queries of 100 bases over 32": (
             _most("designs", "G LF/s", layout="sampled-k1-d64", engine=TASK) / _most("short", "G LF/s")
         ),
-        "entry size, d = 64": _entry("sampled-k1-d64"),
-        "entry size, d = 448": _entry("sampled-k1-d448"),
     },
     "figure 3": {
         "GPU, slowest d": Value(lambda found: min(_lf(found))),
@@ -145,14 +132,7 @@ COOPERATIVE = {
         },
         "threads for nine tenths of the best full-cooperative speed": _enough_threads(),
     },
-    "figure 5": {
-        "best engine, d = 64": _best_engine("sampled-k1-d64"),
-        **{
-            f"{words} over full-cooperative, d = 448": _speed("sampled-k1-d448", engine)
-            / _speed("sampled-k1-d448", FULL)
-            for words, engine in (("improved", TASK), ("memory-cooperative", MEMORY))
-        },
-    },
+    "figure 5": {"best engine, d = 64": _best_engine("sampled-k1-d64")},
     "figure 7": {
         f"{words} over full-cooperative, most threads": _at_most_threads("sampled-k1-d448", engine)
         / _at_most_threads("sampled-k1-d448", FULL)
@@ -167,11 +147,6 @@ COOPERATIVE = {
 
 _ALTERNATE = _speed("alternate-k2-d64")
 K_STEP = {
-    "figure 2": {
-        f"{words}, d = {d}, human": _gigabytes(f"{family}-k2-d{d}")
-        for words, family in (("2-step", "kstep"), ("alternate counters", "alternate"))
-        for d in (64, 192)
-    },
     "figure 3": {
         "rate of 64-byte entries over 32-byte entries": _random(64) / _random(32),
         "rate of 128-byte entries over 32-byte entries": _random(128) / _random(32),
@@ -190,7 +165,6 @@ K_STEP = {
         ),
         "two steps over one, GPU": _ALTERNATE / _speed("sampled-k1-d192"),
         "two steps over one, CPU": _on_cpu("kstep-k2-d64", "cores") / _on_cpu("sampled-k1-d64", "cores"),
-        "bvSFM, k = 3, GPU": _speed("bvsfm-k3-d224"),
         "seed and verify, GPU": _speed("verify"),
     },
     "figure 6": {
@@ -209,17 +183,11 @@ K_STEP = {
         ),
     },
     "table 2": {
-        **{f"task-parallel, d = {d}": _instructions(f"sampled-k1-d{d}", "improved") for d in (64, 192, 448)},
-        **{f"full-cooperative, d = {d}": _instructions(f"sampled-k1-d{d}", "full") for d in (64, 192, 448)},
-        **{
-            f"2-step, alternate counters, d = {d}": _instructions(f"alternate-k2-d{d}", "full", 2)
-            for d in (64, 192)
-        },
+        **{f"task-parallel, d = {d}": _instructions(f"sampled-k1-d{d}", "improved") for d in (64, 448)},
+        **{f"full-cooperative, d = {d}": _instructions(f"sampled-k1-d{d}", "full") for d in (64, 448)},
+        "2-step, alternate counters, d = 64": _instructions("alternate-k2-d64", "full", 2),
     },
-    "figure 10": {
-        "128-byte entries, largest over smallest footprint": _random(128) / _random(128, 0),
-        "128-byte entries, bandwidth at 2 GB": _random(128, 3, "GB/s"),
-    },
+    "figure 10": {"128-byte entries, largest over smallest footprint": _random(128) / _random(128, 0)},
     "figure 11": {
         "best 1-step design": _energy("sampled"),
         "best 2-step design": _energy("kstep", "alternate"),
@@ -281,20 +249,9 @@ def _lf_on_cores(found: MeasuredTables, layout: str, is_per_thread: bool) -> flo
 
 
 COFI = {
-    "figure 5": {
-        "bvSFM, k = 2, d = 64, human": _gigabytes(BASE),
-        "bvSFM, k = 3, d = 64, human": _gigabytes("bvsfm-k3-d64"),
-        "informative counters, k = 5, d = 64": Value(lambda found: 100 * 64 / 4**5),
-    },
-    "figure 7": {
-        "changes, human": Value(lambda found: 4 * HUMAN / 1e9),
-        "offsets, k = 15": Value(lambda found: 4 * (4**K + 1) / 1e9),
-        "COFI, k = 15, human": _gigabytes("cofi-k15"),
-    },
     "figure 8": {"columns of 0 to 16 elements": _small()},
     "figure 10": {
         "bvSFM": Value(lambda found: BVSFM_INTENSITY),
-        "COFI, k = 15, columns of 2 to 16": Value(lambda found: search_intensity(K, 16)),
         "largest column that COFI reads in fewer bytes than bvSFM": Value(
             lambda found: max(
                 n for n in (2**i for i in range(20)) if search_intensity(K, n) > BVSFM_INTENSITY
@@ -310,12 +267,8 @@ COFI = {
         "best number of interleaved sequences, COFI": Value(
             lambda found: max((speed, n) for n, speed in _slots().of(found).items())[1]
         ),
-        "64 over 1, COFI": Value(lambda found: _slots().of(found)[64] / _slots().of(found)[1]),
     },
-    "figure 14": {
-        "prefetching, COFI": _switch("cofi: prefetch"),
-        "prefetching, bvSFM": _switch("bvsfm-k2-d64: prefetch"),
-    },
+    "figure 14": {"prefetching, COFI": _switch("cofi: prefetch")},
     "figure 15": {"conditional moves, COFI": _switch("cofi: conditional moves")},
     "figure 16": {
         "COFI over bvSFM (k = 2, d = 64), CPU": _on_cpu("cofi") / _on_cpu(BASE),

@@ -135,7 +135,7 @@ PAIRWISE = {
     "table 4": {
         **{
             f"{block} threads, k = {k}": _speed("slices", "lazy", block=block, k=k)
-            for block, k in ((128, 18), (256, 18), (512, 18), (256, 8), (64, 37), (256, 37), (32, 75))
+            for block, k in ((128, 18), (256, 8), (32, 75))
         },
         "best k": _best_k(),
     },
@@ -169,15 +169,14 @@ NAMES = {
 }  # fmt: skip
 HEAD = """# The papers' figures
 
-Every figure and table of the five papers that fmx builds on: their values, those of fmx, and why they differ.
+The figures and tables of the five papers that fmx builds on: their values and those of fmx.
 
-[Layouts](layouts.md) has k, d and engines. A paper's value, in
-the unit of the fmx column, is followed by the section that states it; *drawn* means that the paper only plots
-it. A base takes two LF operations; HS1, HS2 and SUIS are
+[Layouts](layouts.md) has k, d and engines. A paper's value, in the unit of the fmx column, is followed by the
+section that it comes from; *drawn*: the paper only plots it. HS1, HS2 and SUIS are
 [queries](measurements.md#maximal-matches-beside-mummer) of fmx mem. The values of fmx come from these runs
-(today `python docs/bench designs` for `bench gpu`, `kernels` for `bench pairwise --gpu`, with other options):
+(`bench gpu` is `python docs/bench designs` today, `bench pairwise --gpu` is `kernels`):
 
-| run | command | machine | date |
+| runs | command | machine | date |
 |---|---|---|---|
 """
 COLUMNS = ["| figure | value | paper | fmx | remarks |", "|---|---|---|---|---|"]
@@ -190,13 +189,14 @@ def papers_page(tables: Iterable[Table], pictures: set[str]) -> str:
     """
     found, all_papers = MeasuredTables(tables), papers()
     lines = [HEAD[:-1]]
+    runs: dict[str, list[str]] = {}
     for name in dict.fromkeys(
         name for paper in all_papers for figure in paper.figures for name in figure.made_of
     ):
-        if table := found.tables.get(name):
-            lines.append(f"| {name} | `{table.command}` | {table.device} | {table.date} |")
-        else:
-            lines.append(f"| {name} | not run | | |")
+        table = found.tables.get(name)
+        run = f"`{table.command}` | {table.device} | {table.date}" if table else "not run | |"
+        runs.setdefault(run, []).append(name)
+    lines += [f"| {', '.join(names)} | {run} |" for run, names in runs.items()]
     for paper in all_papers:
         lines += ["", f"## {NAMES[paper.key]}", "", f"{paper.title}.", "", *COLUMNS]
         shown = [figure for figure in paper.figures if figure.name in VALUES[paper.key]]
@@ -229,7 +229,8 @@ def _row(paper: Paper, figure: Figure, found: MeasuredTables) -> str:
             )
     columns = ["<br>".join(column) for column in zip(*cells, strict=True)]
     source = f" Runs: {', '.join(figure.made_of)}." if figure.made_of else ""
-    return "| " + " | ".join([f"{figure.name}: {figure.about}", *columns, figure.note + source]) + " |"
+    remarks = f"{figure.note}{source}".strip()
+    return "| " + " | ".join([f"{figure.name}: {figure.about}", *columns, remarks]) + " |"
 
 
 def _said(wanted: Value, found: MeasuredTables) -> str:
