@@ -76,7 +76,7 @@ def _check_reference(path: str) -> None:
                  "unmapped."),
     options.mismatches,
     click.option("--strata", is_flag=True,
-                 help="Report only the hits, or proper pairs, with the fewest mismatches."),
+                 help="Report and count only the hits, or proper pairs, with the fewest mismatches."),
     click.option("--min-match", "stretch", is_flag=False, flag_value=limits.USUAL_STRETCH, metavar="[N]",
                  type=options.number(*limits.STRETCH, before=f"--min-match {limits.USUAL_STRETCH}"),
                  help=f"Count a read as mapped if N consecutive bases of it occur ({limits.USUAL_STRETCH} "
