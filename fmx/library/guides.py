@@ -71,7 +71,7 @@ def count(
         min_quality: Skip reads with a base quality below this within the guide, 0 to 93.
         threads: As in ``build``.
 
-    Raises InputError if a file cannot be read, a record is damaged, or the first reads contain no guide.
+    Raises InputError if a file cannot be read, a record is damaged, or no offset is found in the first reads.
 
     Examples:
         >>> counts = fmx.count("reads.fq", "guides.csv")
