@@ -16,7 +16,7 @@ EXIT = {
 }
 VARIABLES = {
     "FMX_INDEX": "Index to use without -x.",
-    "FMX_CACHE": "Folder for compiled code, instead of $XDG_CACHE_HOME/fmx or ~/.cache/fmx.",
+    "FMX_CACHE": "Folder for fmx/, with compiled code, instead of $XDG_CACHE_HOME or ~/.cache.",
 }
 
 

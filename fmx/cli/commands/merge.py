@@ -19,7 +19,7 @@ def command(args: SimpleNamespace) -> None:
     """Merge the shards of a run.
 
     FOLDER is what was given as -o to fmx search, locate, mem, pairwise, count or offtargets with --shard. It
-    must contain all shards of the run. The output equals that of a run without --shard, in the format of the
+    must contain all shards of the run. The records are those of a run without --shard, in the format of the
     shards, or in SAM, BAM or CRAM by the suffix of -o if the shards hold another of these, not sorted.
     Tables, reads and reports are written to the files that the shards were given.
 
