@@ -35,7 +35,7 @@ class Counts:
     ``sample``, ``guide`` and ``gene``, numbers from 0 with names; ``count``, the number of reads, or of pairs
     with mates.  ``samples``: statistics of each sample: ``reads``, ``assigned``, ``ambiguous``,
     ``unassigned``, ``offsets``, ``gini`` and so on, as in ``fmx count --report FILE.json``.  ``notes``:
-    messages about the library, such as columns that were not used.
+    messages and warnings about library and samples, such as columns that were not used.
 
     Examples:
         >>> counts = fmx.count({"day0": "reads.fq"}, "guides.csv")
@@ -98,6 +98,7 @@ def count(
     progress = Progress(quiet=True)
     guides = read_library(os.fspath(arguments.file("library", library)), pairs_of_columns, notes.append)
     progress.say = notes.append  # type: ignore[assignment, method-assign]
+    progress.warn = lambda text: notes.append(f"warning: {text}")  # type: ignore[assignment, method-assign]
     counter = make_counter([guides], samples, options, progress)
     result = count_all(counter, samples, Progress(quiet=True))
     names, rows = [sample.name for sample in samples], result.library

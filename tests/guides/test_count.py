@@ -208,6 +208,8 @@ MESSAGES = [  # arguments, exit code, counts if there is a table, what is said, 
     ("-l l.csv -1 one.fa,r.fa -2 two.fa,r.fa", 2, "", ["-1 r.fa and -2 r.fa are the same file\n"], []),
     ("-l l.csv r.fa --offset 1/2", 2, "", ["give the files with -1 and -2"], []),
     ("-l l.csv -1 r.fa -2 one.fa --after A/C/G", 2, "", ["give values for mates with one slash each"], []),
+    ("-l l.csv -1 r.fa -2 one.fa --after A/C --before G", 2, "", ["give values for mates with one slash"], []),
+    ("-l l.csv -1 r.fa -2 one.fa --after A --before C/G", 2, "", ["give values for mates with one slash"], []),
     ("-l l.csv -1 r.fa -2 two.fa", 1, "", ["both files must have the same number of reads"], []),
     ("-l p.csv -1 r.fa -2 one.fa", 1, "", [f"{IS_RIGHT[:-1]}, and are -1 and -2 in the right order? If "
      "guides are rare or start late, say where"], []),

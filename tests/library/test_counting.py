@@ -65,6 +65,18 @@ def test_counts_are_those_of_the_command(given, words, files, command):
     assert any("not used: " in note for note in found.notes)
 
 
+def test_notes_have_the_warnings_of_the_command(folder, command):
+    guide = "GATTACAGATTACAGATTAC"
+    (folder / "l.csv").write_text(f"g1,{guide},A\ng2,GTAATCTGTAATCTGTAATC,B\ng3,{guide},C\n")
+    for name in ("x_L001", "x_L002"):
+        (folder / f"{name}.fa").write_text(f">r\n{guide}\n")
+    found = fmx.count({"x_L001": "x_L001.fa", "x_L002": "x_L002.fa"}, "l.csv", offsets=[0])
+    done = command("count", "-q", "-l", "l.csv", "x_L001.fa", "x_L002.fa", "--offset", "0")
+    warnings = [note for note in found.notes if note.startswith("warning: ")]
+    assert len(warnings) == 3
+    assert done.err == "".join(f"fmx: {note}\n" for note in warnings)
+
+
 def test_mates_and_one_file(files, command):
     found = fmx.count("a.fq", "pairs.csv", mates="mates.fq")
     done = command("count", "-q", "-l", "pairs.csv", "-1", "a.fq", "-2", "mates.fq")

@@ -167,7 +167,7 @@ def _windows_of(args: SimpleNamespace) -> list:
     flanks = {"offsets": args.offsets, "after": args.after, "before": args.before}
     flanks = {name: each for name, each in flanks.items() if each}
     n_mates = max(map(len, flanks.values()), default=1)
-    if n_mates > 2 or any(len(each) not in (1, n_mates) for each in flanks.values()):
+    if n_mates > 2 or any(len(each) != n_mates for each in flanks.values()):
         raise click.UsageError(
             "give values for mates with one slash each, as in --after CACCG/AAAC --before GTTT/GTTT"
         )
