@@ -241,4 +241,5 @@ def say_cap(counts: np.ndarray, most: int | None, progress: Progress) -> None:
     if most is not None and (n := int((counts.sum(axis=1) > most).sum())):
         n_left = int(counts.sum() - listed(counts, most).sum())
         have = n_of(n, "guide has", "guides have")
-        progress.say(f"{have} more than {n_of(most, 'site')} (-m): {n_left:,} sites are not listed")
+        left = n_of(n_left, "site is", "sites are")
+        progress.say(f"{have} more than {n_of(most, 'site')} (-m): {left} not listed")

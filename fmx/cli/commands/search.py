@@ -220,7 +220,7 @@ def _job_of(args: SimpleNamespace, first: tuple, second: tuple) -> "SearchJob":
     limit, seed = limits.ALL if args.report_all else args.limit, -1 if args.seed is None else args.seed
     policy = SelectionPolicy(0 if kind == "nothing" else limit, args.at_most or limits.ALL, seed)
     counts_all = bool(args.report_all or args.at_most or args.counts or screen or args.reports or pairing)
-    counts_all |= args.nh == "total" or kind not in ("sam", "bam", "cram")
+    counts_all |= is_by_target or args.nh == "total" or kind not in ("sam", "bam", "cram")
     near = Near(args.mismatches, strata=args.strata, counts_all=counts_all) if args.mismatches else None
     trim = Trim(args.start - 1 if args.start else args.trim5 or 0, args.trim3 or 0, args.length or WHOLE.most)
     mapping = MapOptions(
