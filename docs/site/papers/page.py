@@ -171,10 +171,10 @@ HEAD = """# The papers' figures
 
 The figures and tables of the five papers that fmx builds on: their values and those of fmx.
 
-[Layouts](layouts.md) has k, d and engines. A paper's value, in the unit of the fmx column, is followed by its section;
-*drawn*: only plotted; empty: not in the paper. HS1, HS2 and SUIS are
-[queries](measurements.md#maximal-matches-beside-mummer) of fmx mem. The values of fmx come from these runs (`bench` is
-`python docs/bench` today, `gpu` is `designs`, and `kernels` has a part of `pairwise --gpu`):
+[Layouts](layouts.md) has k, d and engines. A paper's value, in the unit of the fmx column, is followed by its
+section; *drawn*: only plotted; empty: not in the paper. HS1, HS2 and SUIS are
+[queries](measurements.md#maximal-matches-beside-mummer) of fmx mem. The values of fmx come from these runs
+(`bench` is `python docs/bench` today, `gpu` is `designs`, and `kernels` has a part of `pairwise --gpu`):
 
 | runs | command | machine | date |
 |---|---|---|---|
