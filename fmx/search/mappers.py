@@ -94,7 +94,7 @@ def _no_gpu_search(index: "FMIndex | JoinedIndex", options: MapOptions, writer: 
         "mismatches": options.near,
         "--collapse": options.collapse,
         "--min-match": options.stretch,
-        "an index in parts": index.parts[1:],
+        "several -x or an index in parts": index.parts[1:],
         "--counts or --report of pairs": options.pairing and hooks.tally,
         "--screen": hooks.screen,
         "{target} in --al": hooks.demultiplexer,

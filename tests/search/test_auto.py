@@ -94,7 +94,7 @@ CORES = {
     "locate -p GATTACA --mismatches 1": "mismatches",
     "locate r.fq --matrix counts -x two.fmx": "this output",
     "locate --pairs primers.tsv": "IUPAC codes",
-    "search r.fq -x parts.fmx": "an index in parts",
+    "search r.fq -x parts.fmx": "several -x or an index in parts",
     "search -a r.fq": "-a",
 }
 
