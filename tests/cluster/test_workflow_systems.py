@@ -84,7 +84,7 @@ def test_the_snakefile(home):
 def test_the_snakefile_of_shards(home):
     (home / "Snakefile").write_text(block_of("rule shard").replace("N = 64", "N = 2"))
     run(home, "snakemake -q -c 2 all.bam")
-    assert sorted(path.name for path in (home / "out.d").iterdir()) == ["0001-of-0002", "0002-of-0002"]
+    assert sorted(path.name for path in (home / "bam.d").iterdir()) == ["0001-of-0002", "0002-of-0002"]
     assert is_right(home, "all.bam")
 
 
