@@ -164,6 +164,6 @@ if __name__ == "__main__":
     for name, device, rows in (
         ("scaling", about, _scaling(site)), ("nodes", "simulated: figures 15 and 16", _paper()),
     ):  # fmt: skip
-        table = Table(name, "python docs/site/papers/scaling.py", device, date, rows)
+        table = Table(name, "python docs/site/papers/scaling.py FOLDER", device, date, rows)
         write([table], Path(sys.argv[1]) / f"{name}.json")
         print(markdown(rows))
