@@ -134,7 +134,7 @@ def gini(counts: np.ndarray) -> float:
     if x.size < 2 or x[-1] == 0:
         return 0.0
     rank = np.arange(1, x.size + 1)
-    return float(1 - 2 * (x.size - (rank * x).sum() / x.sum()) / (x.size - 1))
+    return max(float(1 - 2 * (x.size - (rank * x).sum() / x.sum()) / (x.size - 1)), 0.0)
 
 
 def skew(counts: np.ndarray) -> float | None:
@@ -269,8 +269,9 @@ def say_samples(result: CountResult, progress: Progress, options: CountOptions) 
     is_planned = bool(result.library.sequences)  # rows are not the pairs of guides that occur
     if thin := [each for each in stats if 0 < each.mean_reads < _ENOUGH and is_planned]:
         means = ", ".join(f"{each.mean_reads:.3g}" for each in thin[:5])
+        units = thin[0].unit + "s" * (means != "1")
         progress.say(
-            f"warning: {_named_samples(thin)}: {means} {thin[0].unit}s per guide on average; "
+            f"warning: {_named_samples(thin)}: {means} {units} per guide on average; "
             f"below {_ENOUGH}, counts vary much by chance"
         )
     few = [each for each in stats if each.with_guide < _FEW * each.reads]

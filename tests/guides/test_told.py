@@ -98,6 +98,7 @@ def test_gini_is_that_of_mageck():
     for counts in ([5, 0, 3, 0], [1, 1, 1], [7, 100, 3, 20, 0]):
         assert gini(np.array(counts)) == pytest.approx(by_definition(counts))
     assert (gini(np.array([0, 0])), gini(np.array([3]))) == (0.0, 0.0)
+    assert all(f"{gini(np.full(n, count)):.3f}" == "0.000" for n in range(2, 40) for count in range(1, 9))
 
 
 def test_skew_is_the_ratio_of_percentiles():
