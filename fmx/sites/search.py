@@ -45,7 +45,7 @@ class SiteOptions:
     is_5prime: bool = False
     mismatches: int = 4
     most: int | None = None
-    max_memory: int = field(default=1 << 30, metadata=PLACE)
+    max_memory: int = field(default=10**9, metadata=PLACE)
     n_threads: int = field(default=1, metadata=PLACE)
 
 

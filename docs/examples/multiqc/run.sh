@@ -1,5 +1,5 @@
 #!/bin/sh
-# Maps two samples, and shows them in one report, qc/multiqc_report.html.
+# Maps A.fq.gz and B.fq.gz to ref.fmx, and shows them in one report, qc/multiqc_report.html.
 set -e
 mkdir -p logs
 for sample in A B; do
