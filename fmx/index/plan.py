@@ -62,7 +62,7 @@ def free_memory() -> int:
 
 
 def plan_index(sizes: Sequence[int], max_memory: int | None = None) -> Plan:
-    """Plan the largest index whose search fits into ``max_memory`` bytes (default: half of the free memory).
+    """Plan an index whose search fits into ``max_memory`` bytes (default: half of the free memory).
 
     ``sizes``: symbols of each part of the text; the largest part sets the string lengths of all tables.
     Raises UnsupportedError if none fits.

@@ -174,7 +174,7 @@ The figures and tables of the five papers that fmx builds on: their values and t
 [Layouts](layouts.md) has k, d and engines. A paper's value, in the unit of the fmx column, is followed by its
 section; *drawn*: only plotted; empty: not in the paper. HS1, HS2 and SUIS are
 [queries](measurements.md#maximal-matches-beside-mummer) of fmx mem. The values of fmx come from these runs
-(`bench` is `python docs/bench` today, `gpu` is `designs`, and `kernels` has a part of `pairwise --gpu`):
+(today `bench` is `python docs/bench`, `gpu` is `designs`, and a part of `pairwise --gpu` is `kernels`):
 
 | runs | command | machine | date |
 |---|---|---|---|

@@ -29,11 +29,11 @@ from .. import options
     "Index",
     click.option("--layout", "layout_names", metavar="NAME[,NAME]",
                  help="Layouts to build: bvsfm-k2-d96; sparse, which is built fastest and is small, for "
-                 "reads of 36 bases or more; auto, the largest whose searches fit in --max-memory, or else "
-                 "in half of the free memory.  [default: bvsfm-k2-d96; sparse for references of more than "
+                 "reads of 36 bases or more; auto, one whose searches fit in --max-memory, or else in half "
+                 "of the free memory.  [default: bvsfm-k2-d96; sparse for references of more than "
                  "10^9 bases]"),
     options.max_memory_of(
-                          help="Choose the largest layout whose searches fit in SIZE of memory, e.g. 8G. "
+                          help="Choose a layout whose searches fit in SIZE of memory, e.g. 8G. "
                           "Building may take more."),
     click.option("--sa-rate", type=options.number(*limits.SA_RATE), default=1,
                  help="Keep every N-th position of the suffix array; above 1 the index is smaller and "
