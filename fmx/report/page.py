@@ -152,7 +152,9 @@ def _times(facts: dict[str, Any]) -> list:
     parts = ", ".join(f"{seconds:.2f} s {SPENT.get(what, what)}" for what, seconds in spent)
     whole = f"{wall[1]:.2f} s from the start of the command to its end"
     between = "; added up over all shards" if "shards" in facts else ""
-    sections = [f"<p>{whole}{between}: {parts}.</p>", "<p>Time by stage, added up over all threads:</p>"]
+    sections = [f"<p>{whole}{between}: {parts}.</p>"]
+    if any(facts["stages"].values()):
+        sections.append("<p>Time by stage, added up over all threads:</p>")
     for place, stages in facts["stages"].items():
         if stages:
             order = sorted(stages.items(), key=lambda item: -item[1])

@@ -65,7 +65,9 @@ def test_every_source_gives_the_same(name, home, command):
     many = [len(each) for each in of_guides if len(each) > 2]
     left = sum(many) - 2 * len(many)
     assert f"{len(many)} guides have more than 2 sites (-m): {left} sites are not listed" in result.err
-    assert "Mismatches in sites" in (home / "r.html").read_text()
+    page = (home / "r.html").read_text()
+    assert "Mismatches in sites" in page
+    assert ("Time by stage" in page) == ("Seconds by stage" in page)
     assert json.loads((home / "r.json").read_text())["counts"] == {"bases": 1205, "sites": len(sites)}
     table = fmx.offtargets(name, GUIDES, pam=["R"])
     assert table.tolist() == [(g, c, a, b, bool(minus), n) for g, n, c, a, b, minus, _ in sites]
