@@ -166,8 +166,7 @@ def _choose_full(meta: dict, layout: str | None, method: str, max_memory: int | 
     if method == "verify":
         if "seed_starts" not in part_arrays(meta, 0):
             raise UnsupportedError(
-                "this index has no whole suffix array, so it cannot seed and verify: build it without "
-                "--sa-rate"
+                "this index has no whole suffix array, which this search needs: build it without --sa-rate"
             )
         return method, None
     if layout is None or layout == "auto":

@@ -8,7 +8,7 @@ complement, the *canonical* one is the smaller; k is odd, so they differ.  A row
         position  | strand | near | the 15 symbols left of the k-mer, the next one to it in the lowest bits
 
 All fields but the position refer to the canonical k-mer: if that is on the reverse strand (strand 1), left of
-it are the complements of the symbols after it.  ``near``: the block ends within REACH symbols of it.
+it are the complements of the symbols after it.  ``near``: an end of the block is within REACH symbols.
 
 In a bucket of more than SMALL_BUCKET rows, they are in the order of the text from the k-mer on, on the
 canonical strand, by DEPTH symbols, where the end of a block sorts before A.  Otherwise, and among equal rows,

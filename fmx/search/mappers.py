@@ -90,7 +90,7 @@ def choose_mapper(
 def _no_gpu_search(index: "FMIndex | JoinedIndex", options: MapOptions, writer: Any, hooks: Hooks) -> str:
     """Return why no GPU can do a search, as the start of a message; "" if one can."""
     reasons = {
-        "IUPAC codes": options.near and options.near.iupac,
+        "--iupac or --pairs": options.near and options.near.iupac,
         "mismatches": options.near,
         "--collapse": options.collapse,
         "--min-match": options.stretch,

@@ -90,10 +90,10 @@ CORES = {
     "search -1 r.fq -2 r2.fq --report run.json": "--counts or --report of pairs",
     "search r.fq -x two.fmx --screen s.tsv": "--screen",
     "search r.fq --al {target}.fq": "{target} in --al",
-    "locate -p GATTACA --iupac": "IUPAC codes",
+    "locate -p GATTACA --iupac": "--iupac or --pairs",
     "locate -p GATTACA --mismatches 1": "mismatches",
     "locate r.fq --matrix counts -x two.fmx": "this output",
-    "locate --pairs primers.tsv": "IUPAC codes",
+    "locate --pairs primers.tsv": "--iupac or --pairs",
     "search r.fq -x parts.fmx": "several -x or an index in parts",
     "search -a r.fq": "-a",
 }
