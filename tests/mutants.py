@@ -55,6 +55,10 @@ TESTS = {
     "fmx/output/formats/sam.py": SAM,
     "fmx/jobs/merge.py": "tests/cluster/test_merge.py",
     "fmx/search/hits.py": f"{SELECTION} 'test_hits or runs_of or library_opens or exact or verify-1-drawn'",
+    "fmx/search/find.py": (
+        f"{QUERIES} tests/search/test_sparse.py {SELECTION} 'test_hits or runs_of or library_opens or exact "
+        "or verify-1-drawn or too_short or collapse or verify and period'"
+    ),
     "fmx/search/queries/near_words.py": (
         f"{NEAR} tests/search/test_ways.py -k 'runs_of or listed or even or all_widths or patterns_of_bases "
         "or pieces_of_sets or cheap_way and 300 or reads_with_n and holes0 and 300'"
