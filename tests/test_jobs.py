@@ -6,6 +6,7 @@ import itertools
 import os
 import re
 import runpy
+import shutil
 import subprocess
 from itertools import islice
 
@@ -93,38 +94,40 @@ JOBS = [
 
 
 @pytest.fixture(scope="module")
-def jobs(run):
-    """All commands of the table have been run, from top to bottom."""
+def jobs(run, folder, tmp_path_factory):
+    """A copy of the folder in which all commands of the table have been run, from top to bottom."""
     for line in itertools.chain(*JOBS):
         assert line.startswith("fmx ")
         run(line)
+    copy = tmp_path_factory.mktemp("done") / "jobs"  # as other pages write files of the same names
+    return shutil.copytree(folder, copy, symlinks=True, copy_function=os.link)
 
 
-def test_each_job_of_the_table_makes_what_it_names_and_it_is_right(jobs, folder):
+def test_each_job_of_the_table_makes_what_it_names_and_it_is_right(jobs):
     assert len(JOBS) >= 8
     option = r"(?:-o|--counts|--screen|--un) (\w\S+)"
     made = [name for commands in JOBS for line in commands for name in re.findall(option, line)]
     assert len(made) > 12
     for name in made:
-        path = folder / name
+        path = jobs / name
         assert path.is_dir() or path.stat().st_size > 50, name
-    screen = {row[0]: int(row[2]) for row in rows(folder / "screen.tsv")[1:]}
-    strains = {row[0]: int(row[2]) for row in rows(folder / "strains.tsv")[1:]}
+    screen = {row[0]: int(row[2]) for row in rows(jobs / "screen.tsv")[1:]}
+    strains = {row[0]: int(row[2]) for row in rows(jobs / "strains.tsv")[1:]}
     assert screen["yeast"] > strains["yeast"] > 4000  # near and exact matches
-    assert {tuple(row[1:]) for row in rows(folder / "strains.Rtab")[1:]} == {("1", "0")}  # yeast's probes
+    assert {tuple(row[1:]) for row in rows(jobs / "strains.Rtab")[1:]} == {("1", "0")}  # yeast's probes
     assert screen["yeast"] + screen["*"] + screen.get("ecoli", 0) <= 5000
-    guides = {row[0]: (int(row[2]), int(row[3])) for row in rows(folder / "guides.tsv")[1:]}
-    cells = [row for row in rows(folder / "cells.tsv")[1:] if row[6] == "0"]
+    guides = {row[0]: (int(row[2]), int(row[3])) for row in rows(jobs / "guides.tsv")[1:]}
+    cells = [row for row in rows(jobs / "cells.tsv")[1:] if row[6] == "0"]
     assert sum(map(sum, guides.values())) == len(cells) > 1000
-    products = [row for row in rows(folder / "products.tsv")[1:] if row[0] == "16S_27F_1492R"]
+    products = [row for row in rows(jobs / "products.tsv")[1:] if row[0] == "16S_27F_1492R"]
     assert len(products) >= 7  # the genes of this genome
-    sites = rows(folder / "sites.tsv")[1:]
-    once = {row[0] for row in rows(folder / "specific.tsv")[1:]}
+    sites = rows(jobs / "sites.tsv")[1:]
+    once = {row[0] for row in rows(jobs / "specific.tsv")[1:]}
     assert once == {row[0] for row in sites if row[5] == "1"}
     # The longest matches of the query are what it was made of.
-    longest = sorted(rows_of((folder / "matches.mums").read_text()), key=lambda row: -int(row[-1]))[:2]
+    longest = sorted(rows_of((jobs / "matches.mums").read_text()), key=lambda row: -int(row[-1]))[:2]
     assert {tuple(map(int, row[-3:])) for row in longest} == {(3001, 2005, 6000), (1001, 1, 2000)}
-    assert len(rows(folder / "pairs.tsv")) >= 1
+    assert len(rows(jobs / "pairs.tsv")) >= 1
 
 
 @pytest.fixture(scope="module")
